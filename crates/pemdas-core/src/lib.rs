@@ -1,0 +1,7 @@
+//! The pure core of Pemdas: blueprints as data, the two graphs over them, facts in and decisions out.
+//!
+//! **Invariant.** Synchronous; no IO, clock, randomness, async or logging; ordered maps only; the same input
+//! gives the same bytes; knows neither Kubernetes clients nor Nickel. Kept by this crate's `clippy.toml` and by
+//! the test `architecture` of the workspace.
+
+pub mod diagnostic;

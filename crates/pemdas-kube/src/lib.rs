@@ -1,0 +1,4 @@
+//! Pemdas at the Kubernetes API. The only crate of the product that talks to a cluster.
+//!
+//! **Invariant.** Decides nothing: it turns watch events into facts, and actions into calls. The test
+//! `architecture` of the workspace keeps Kubernetes clients out of every other crate.

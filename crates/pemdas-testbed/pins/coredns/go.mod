@@ -1,0 +1,3 @@
+module pemdas.dev/testbed/coredns
+
+go 1.26.0

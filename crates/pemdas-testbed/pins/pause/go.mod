@@ -1,0 +1,3 @@
+module pemdas.dev/testbed/pause
+
+go 1.26.0
