@@ -1,6 +1,7 @@
 //! The owner's side: a running cluster that goes when this value, or the process that holds it, goes.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -10,7 +11,7 @@ use crate::assets::image::{Content, ImageSpec, file_digest, pack};
 use crate::audit::{self, Request};
 use crate::command::run;
 use crate::error::{Doing, Error, Result};
-use crate::supervise::Ready;
+use crate::supervise::{Options, Ready};
 
 /// A real cluster, ready for use.
 #[derive(Debug)]
@@ -23,18 +24,21 @@ pub struct Cluster {
 impl Cluster {
     /// Starts one and waits until it is ready. What is missing is built first, which takes minutes, once.
     pub fn start(level: Level) -> Result<Self> {
-        let mut command = Command::new(supervisor_program()?);
+        Self::start_under(&supervisor_program()?, Options { level, port: None })
+    }
+
+    /// Starts one under a supervisor that is there already.
+    pub fn start_under(supervisor: &Path, options: Options) -> Result<Self> {
+        let mut command = Command::new(supervisor);
         command.arg("supervise");
-        if level == Level::Node {
-            command.arg("--node");
-        }
-        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        command.args((options.level == Level::Node).then_some("--node"));
+        command.args(options.port.map(|port| format!("--port={port}")));
+        // In a process group of its own the terminal's Ctrl-C does not reach it: it ends when we do, in order.
+        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn();
         let mut supervisor = spawned.doing(|| "start the cluster's supervisor".into())?;
         let mut line = String::new();
         if let Some(output) = supervisor.stdout.take() {
-            BufReader::new(output)
-                .read_line(&mut line)
-                .doing(|| "listen to the cluster's supervisor".into())?;
+            BufReader::new(output).read_line(&mut line).doing(|| "listen to the cluster's supervisor".into())?;
         }
         if line.is_empty() {
             let _ = supervisor.wait();
@@ -42,6 +46,11 @@ impl Cluster {
         }
         let ready = serde_json::from_str(&line).doing(|| "understand the cluster's supervisor".into())?;
         Ok(Self { supervisor, ready })
+    }
+
+    /// Whether it still runs; if it does not, its supervisor has said why.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.supervisor.try_wait(), Ok(None))
     }
 
     /// A kubeconfig of the admin.

@@ -4,14 +4,15 @@
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use pemdas_testbed::assets::Assets;
 use pemdas_testbed::assets::cache::Cache;
 use pemdas_testbed::supervise::{self, Options, Ready};
-use pemdas_testbed::{Error, Level, Result};
+use pemdas_testbed::{Cluster, Error, Level, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -45,6 +46,8 @@ enum Action {
     Supervise {
         #[arg(long)]
         node: bool,
+        #[arg(long)]
+        port: Option<u16>,
     },
     /// Be the first process inside a node's namespaces.
     #[command(hide = true)]
@@ -64,30 +67,38 @@ fn main() -> ExitCode {
 fn act(action: Action) -> Result<()> {
     let level = |node| if node { Level::Node } else { Level::ControlPlane };
     match action {
-        Action::Up { node, port } => {
-            let end = on_signal()?;
-            supervise::run(Options { level: level(node), port }, &end, |ready| {
-                present(ready, level(node));
-                Ok(())
-            })
-        }
+        Action::Up { node, port } => up(Options { level: level(node), port }),
         Action::Build { node } => {
-            let _end = on_signal()?;
+            let _end = ending(on_signal);
             if node {
                 supervise::node_is_possible()?;
             }
             Assets::of(level(node), &Cache::of_user()?).map(drop)
         }
-        Action::Supervise { node } => {
-            let end = on_end_of_owner();
-            supervise::run(Options { level: level(node), port: None }, &end, |ready| {
+        Action::Supervise { node, port } => {
+            let end = ending(on_end_of_owner);
+            supervise::run(Options { level: level(node), port }, &end, |ready| {
                 let line = serde_json::to_string(ready).map_err(|cause| Error::new(cause.to_string()))?;
                 println!("{line}");
                 Ok(())
             })
         }
-        Action::Inside { spec } => supervise::run_inside(&spec, &on_end_of_owner()),
+        Action::Inside { spec } => supervise::run_inside(&spec, &ending(on_end_of_owner)),
     }
+}
+
+/// A person is an owner like any other: what they started goes with this process, even if it is killed.
+fn up(options: Options) -> Result<()> {
+    let us = std::env::current_exe().map_err(|cause| Error::new(format!("cannot find our own program: {cause}")))?;
+    let mut cluster = Cluster::start_under(&us, options)?;
+    present(cluster.ready(), options.level);
+    let end = ending(on_signal);
+    while end.recv_timeout(Duration::from_millis(500)) == Err(RecvTimeoutError::Timeout) {
+        if !cluster.is_running() {
+            return Err(Error::new("the cluster ended by itself; its supervisor said above why"));
+        }
+    }
+    Ok(())
 }
 
 fn present(ready: &Ready, level: Level) {
@@ -97,29 +108,32 @@ fn present(ready: &Ready, level: Level) {
     println!("  export KUBECONFIG={}", ready.kubeconfig.display());
     println!("  alias kubectl={}    # of the cluster's own version", ready.kubectl.display());
     println!("  kubectl get nodes\n");
-    println!(
-        "Every request is in {}, every process's log in {}.",
-        ready.audit_log.display(),
-        ready.logs.display()
-    );
+    println!("Every request is in {}, every process's log in {}.", ready.audit_log.display(), ready.logs.display());
     println!("Ctrl-C ends it; nothing stays behind.");
 }
 
-/// Ends at the first Ctrl-C, hang-up or request to terminate; a build under way stops too.
-fn on_signal() -> Result<Receiver<()>> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
-        .map_err(|cause| Error::new(format!("cannot listen for signals: {cause}")))?;
-    Ok(when(move || {
+/// Waits for a Ctrl-C, a hang-up or a request to terminate.
+fn on_signal() {
+    if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
         signals.forever().next();
-    }))
+    }
 }
 
-/// Ends when standard input closes: its other end is the owner's.
-fn on_end_of_owner() -> Receiver<()> {
-    when(|| drop(std::io::stdin().lock().read_to_end(&mut Vec::new())))
+/// Waits until standard input closes: its other end is the owner's. A request to terminate means the same.
+fn on_end_of_owner() {
+    let (sender, receiver) = channel();
+    for wait in [on_signal, || drop(std::io::stdin().lock().read_to_end(&mut Vec::new()))] {
+        let sender = sender.clone();
+        thread::spawn(move || {
+            wait();
+            let _ = sender.send(());
+        });
+    }
+    let _ = receiver.recv();
 }
 
-fn when(wait: impl FnOnce() + Send + 'static) -> Receiver<()> {
+/// Turns a wait into something others can listen to; whatever is being built or waited for then stops too.
+fn ending(wait: fn()) -> Receiver<()> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         wait();

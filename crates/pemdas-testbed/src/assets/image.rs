@@ -42,6 +42,8 @@ fn write_layer(content: Content<'_>, layer: &Path) -> io::Result<String> {
     {
         let mut archive = tar::Builder::new(&mut hashing);
         archive.follow_symlinks(false);
+        // containerd does not know the entries that stand for files with holes.
+        archive.sparse(false);
         match content {
             Content::Folder(folder) => append_sorted(&mut archive, folder, Path::new(""))?,
             Content::Program(file, name) => {
@@ -172,7 +174,7 @@ mod tests {
             names.push(name);
         }
         assert!(names.iter().any(|name| name == "manifest.json"), "{names:?}");
-        assert_eq!(layer_names, ["bin/", "bin/x", "bin/y"]);
+        assert_eq!(layer_names, ["bin", "bin/x", "bin/y"]);
         assert!(!output.with_extension("layer").exists());
     }
 }
