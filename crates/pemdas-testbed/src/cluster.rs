@@ -38,7 +38,9 @@ impl Cluster {
         let mut supervisor = spawned.doing(|| "start the cluster's supervisor".into())?;
         let mut line = String::new();
         if let Some(output) = supervisor.stdout.take() {
-            BufReader::new(output).read_line(&mut line).doing(|| "listen to the cluster's supervisor".into())?;
+            BufReader::new(output)
+                .read_line(&mut line)
+                .doing(|| "listen to the cluster's supervisor".into())?;
         }
         if line.is_empty() {
             let _ = supervisor.wait();

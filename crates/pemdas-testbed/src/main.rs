@@ -89,7 +89,8 @@ fn act(action: Action) -> Result<()> {
 
 /// A person is an owner like any other: what they started goes with this process, even if it is killed.
 fn up(options: Options) -> Result<()> {
-    let us = std::env::current_exe().map_err(|cause| Error::new(format!("cannot find our own program: {cause}")))?;
+    let us = std::env::current_exe()
+        .map_err(|cause| Error::new(format!("cannot find our own program: {cause}")))?;
     let mut cluster = Cluster::start_under(&us, options)?;
     present(cluster.ready(), options.level);
     let end = ending(on_signal);
@@ -108,7 +109,11 @@ fn present(ready: &Ready, level: Level) {
     println!("  export KUBECONFIG={}", ready.kubeconfig.display());
     println!("  alias kubectl={}    # of the cluster's own version", ready.kubectl.display());
     println!("  kubectl get nodes\n");
-    println!("Every request is in {}, every process's log in {}.", ready.audit_log.display(), ready.logs.display());
+    println!(
+        "Every request is in {}, every process's log in {}.",
+        ready.audit_log.display(),
+        ready.logs.display()
+    );
     println!("Ctrl-C ends it; nothing stays behind.");
 }
 

@@ -1,4 +1,5 @@
 //! Nothing outlives its owner, however the owner ends.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
 
 mod common;
 

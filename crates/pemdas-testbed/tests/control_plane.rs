@@ -1,4 +1,5 @@
 //! The control-plane level is a real one: each test is named by what it proves.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
 
 use std::process::Command;
 use std::sync::OnceLock;
@@ -19,7 +20,9 @@ fn namespace(name: &str) -> &'static Cluster {
 #[test]
 fn a_deployment_becomes_available() {
     let cluster = namespace("deployment");
-    cluster.kubectl(&["-n", "deployment", "create", "deployment", "web", "--image=x", "--replicas=3"]).unwrap();
+    cluster
+        .kubectl(&["-n", "deployment", "create", "deployment", "web", "--image=x", "--replicas=3"])
+        .unwrap();
     let wait = ["-n", "deployment", "wait", "--for=condition=Available", "deployment/web", "--timeout=120s"];
     cluster.kubectl(&wait).unwrap();
     let pods = cluster.kubectl(&["-n", "deployment", "get", "pods", "-o", "name"]).unwrap();
@@ -30,14 +33,17 @@ fn a_deployment_becomes_available() {
 fn a_job_completes() {
     let cluster = namespace("job");
     cluster.kubectl(&["-n", "job", "create", "job", "once", "--image=x"]).unwrap();
-    cluster.kubectl(&["-n", "job", "wait", "--for=condition=Complete", "job/once", "--timeout=120s"]).unwrap();
+    cluster
+        .kubectl(&["-n", "job", "wait", "--for=condition=Complete", "job/once", "--timeout=120s"])
+        .unwrap();
 }
 
 #[test]
 fn deleting_an_owner_collects_its_dependents() {
     let cluster = namespace("owner");
     cluster.kubectl(&["-n", "owner", "create", "configmap", "parent"]).unwrap();
-    let uid = cluster.kubectl(&["-n", "owner", "get", "cm", "parent", "-o", "jsonpath={.metadata.uid}"]).unwrap();
+    let uid =
+        cluster.kubectl(&["-n", "owner", "get", "cm", "parent", "-o", "jsonpath={.metadata.uid}"]).unwrap();
     let child = serde_json::json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": { "name": "child", "namespace": "owner", "ownerReferences": [
@@ -53,7 +59,9 @@ fn deleting_an_owner_collects_its_dependents() {
 fn a_crd_with_a_cel_rule_rejects_what_it_should() {
     let cluster = namespace("cel");
     cluster.apply(include_str!("cases/ranges-crd.yaml")).unwrap();
-    cluster.kubectl(&["wait", "--for=condition=Established", "crd/ranges.testbed.example", "--timeout=60s"]).unwrap();
+    cluster
+        .kubectl(&["wait", "--for=condition=Established", "crd/ranges.testbed.example", "--timeout=60s"])
+        .unwrap();
     let range = |name: &str, low: u32, high: u32| {
         serde_json::json!({
             "apiVersion": "testbed.example/v1", "kind": "Range",
@@ -82,11 +90,15 @@ fn a_service_account_without_rights_is_refused() {
     };
     let (allowed, said) = as_nobody(&["-n", "rights", "get", "configmaps"]);
     assert!(!allowed);
-    assert!(said.contains(r#"User "system:serviceaccount:rights:nobody" cannot list resource "configmaps""#), "{said}");
+    assert!(
+        said.contains(r#"User "system:serviceaccount:rights:nobody" cannot list resource "configmaps""#),
+        "{said}"
+    );
     // And the refusal is RBAC's: with the right, the same account is let in.
     let role = ["-n", "rights", "create", "role", "reader", "--verb=get,list", "--resource=configmaps"];
     cluster.kubectl(&role).unwrap();
-    let bind = ["-n", "rights", "create", "rolebinding", "reads", "--role=reader", "--serviceaccount=rights:nobody"];
+    let bind =
+        ["-n", "rights", "create", "rolebinding", "reads", "--role=reader", "--serviceaccount=rights:nobody"];
     cluster.kubectl(&bind).unwrap();
     let let_in = (0..100).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(100));

@@ -1,4 +1,5 @@
 //! The node level is a real one: pods run, services lead to them, names are found.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
 
 mod common;
 
@@ -67,7 +68,9 @@ fn our_own_static_binary_runs_as_a_pod() {
         })
         .to_string(),
     );
-    cluster.kubectl(&["-n", "own", "wait", "--for=condition=Complete", "job/version", "--timeout=120s"]).unwrap();
+    cluster
+        .kubectl(&["-n", "own", "wait", "--for=condition=Complete", "job/version", "--timeout=120s"])
+        .unwrap();
     let said = cluster.kubectl(&["-n", "own", "logs", "job/version"]).unwrap();
     assert_eq!(said.trim(), format!("pemdas {}", env!("CARGO_PKG_VERSION")));
 }

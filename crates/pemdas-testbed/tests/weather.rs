@@ -1,4 +1,5 @@
 //! Bad input and bad weather: a clear message that says what to do, nothing half-built in the cache, never a hang.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
 
 use std::fs;
 use std::net::TcpListener;
@@ -119,7 +120,8 @@ fn programs_in_kubebuilder_assets_are_taken_first() {
 #[test]
 fn a_wrong_kubebuilder_assets_is_named() {
     let cache = tempfile::tempdir().unwrap();
-    let said = said(&testbed(cache.path()).arg("build").env("KUBEBUILDER_ASSETS", "/no/such").output().unwrap());
+    let said =
+        said(&testbed(cache.path()).arg("build").env("KUBEBUILDER_ASSETS", "/no/such").output().unwrap());
     assert!(said.contains("KUBEBUILDER_ASSETS names /no/such, which is no folder"), "{said}");
 }
 

@@ -34,12 +34,12 @@ impl Cache {
                 Error::new("there is no place for the cache: neither PEMDAS_CACHE nor HOME is set")
                     .hint("set PEMDAS_CACHE to a folder with some gigabytes of space")
             })?;
-        Self::at(root)
+        Self::at(&root)
     }
 
     /// The cache in a given folder, which is made if it is missing.
-    pub fn at(root: PathBuf) -> Result<Self> {
-        let root = std::path::absolute(&root).doing(|| format!("find {}", root.display()))?;
+    pub fn at(root: &Path) -> Result<Self> {
+        let root = std::path::absolute(root).doing(|| format!("find {}", root.display()))?;
         fs::create_dir_all(&root).doing(|| format!("make the cache's folder {}", root.display()))?;
         Ok(Self { root })
     }
@@ -134,7 +134,7 @@ mod tests {
 
     fn cache() -> (tempfile::TempDir, Cache) {
         let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::at(folder.path().join("cache")).unwrap();
+        let cache = Cache::at(&folder.path().join("cache")).unwrap();
         (folder, cache)
     }
 

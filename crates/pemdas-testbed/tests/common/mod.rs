@@ -1,5 +1,7 @@
 //! What the test files of the test bed share.
 
+use std::io::Write;
+
 /// Whether the node level can run here. Where it must (`PEMDAS_NODE=required`, as in CI) its absence is a failure;
 /// elsewhere it is said loudly.
 pub(crate) fn node_level_can_run() -> bool {
@@ -9,7 +11,9 @@ pub(crate) fn node_level_can_run() -> bool {
             panic!("the node level must be tested here: {why}")
         }
         Err(why) => {
-            eprintln!("\n*** NOT TESTED: the node level cannot run here. ***\n{why}\n");
+            // Written directly: what a test prints is shown only when it fails.
+            let _ =
+                writeln!(std::io::stderr(), "\n*** NOT TESTED: the node level cannot run here. ***\n{why}\n");
             false
         }
     }

@@ -2,7 +2,7 @@
 //! data; the settings that look odd say what fails without them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -25,17 +25,17 @@ pub(super) fn write_all(
     dns_kubeconfig: &Path,
 ) -> Result<()> {
     let toml = toml::to_string(&containerd(folder)).doing(|| "write containerd's configuration".into())?;
-    write(folder.join("containerd.toml"), &toml)?;
+    write(&folder.join("containerd.toml"), &toml)?;
     let plugins = folder.join("cni");
     fs::create_dir_all(&plugins).doing(|| format!("make {}", plugins.display()))?;
-    write(plugins.join("10-testbed.conflist"), &network(folder).to_string())?;
-    write(folder.join("kubelet.json"), &kubelet(folder, cgroup).to_string())?;
-    write(folder.join("kube-proxy.json"), &kube_proxy(proxy_kubeconfig).to_string())?;
-    write(folder.join("Corefile"), &corefile(dns_kubeconfig))
+    write(&plugins.join("10-testbed.conflist"), &network(folder).to_string())?;
+    write(&folder.join("kubelet.json"), &kubelet(folder, cgroup).to_string())?;
+    write(&folder.join("kube-proxy.json"), &kube_proxy(proxy_kubeconfig).to_string())?;
+    write(&folder.join("Corefile"), &corefile(dns_kubeconfig))
 }
 
-fn write(path: PathBuf, text: &str) -> Result<()> {
-    fs::write(&path, text).doing(|| format!("write {}", path.display()))
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).doing(|| format!("write {}", path.display()))
 }
 
 fn containerd(folder: &Path) -> Value {
