@@ -247,6 +247,15 @@ fn the_linter_finds_every_impurity() {
     }
 }
 
+#[test]
+fn continuous_integration_runs_the_readmes_own_test_command() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let commands: Vec<&str> = readme.lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+    assert_eq!(commands.len(), 2, "the README has two commands: {commands:?}");
+    let ci = fs::read_to_string(root().join(".ci/run")).unwrap();
+    assert!(ci.lines().any(|line| line == format!("exec {}", commands[1])), "{ci}");
+}
+
 /// A file that has grown past this is several things at once.
 #[test]
 fn no_source_file_is_too_long_to_read() {

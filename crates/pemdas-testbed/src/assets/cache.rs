@@ -6,7 +6,10 @@
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
+use crate::command::going_on;
 use crate::error::{DISK_FULL, Doing, Error, Result};
 use crate::say::say;
 
@@ -60,15 +63,22 @@ impl Cache {
     pub(crate) fn lock(&self) -> Result<Builder<'_>> {
         let path = self.root.join("lock");
         let lock = File::create(&path).doing(|| format!("open {}", path.display()))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                say!("another process is filling the cache {}: waiting for it", self.root.display());
-                lock.lock().doing(|| format!("lock {}", path.display()))?;
+        let mut said = false;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::Error(cause)) => {
+                    return Err(cause).doing(|| format!("lock {}", path.display()));
+                }
+                Err(TryLockError::WouldBlock) if said => {}
+                Err(TryLockError::WouldBlock) => {
+                    say!("another process is filling the cache {}: waiting for it", self.root.display());
+                    said = true;
+                }
             }
-            Err(TryLockError::Error(cause)) => {
-                return Err(cause).doing(|| format!("lock {}", path.display()));
-            }
+            // Not a blocking wait: whoever waits here must still notice that it is time to end.
+            going_on()?;
+            sleep(Duration::from_millis(100));
         }
         let partial = self.root.join("partial");
         if partial.exists() {
