@@ -6,6 +6,9 @@
 
 pub mod blueprint;
 pub mod diagnostic;
+pub mod health;
+pub mod path;
 pub mod quantity;
 pub mod shape;
 pub mod text;
+pub mod truth;
