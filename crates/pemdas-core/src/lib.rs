@@ -6,6 +6,7 @@
 
 pub mod blueprint;
 pub mod diagnostic;
+pub mod graph;
 pub mod health;
 pub mod path;
 pub mod quantity;
