@@ -45,6 +45,7 @@ mod evaluator;
 mod library;
 mod limits;
 mod memory;
+pub mod outline;
 mod request;
 mod sources;
 pub mod syntax;
