@@ -6,6 +6,10 @@
 
 pub mod blueprint;
 pub mod diagnostic;
+pub mod graph;
+pub mod health;
+pub mod path;
 pub mod quantity;
 pub mod shape;
 pub mod text;
+pub mod truth;

@@ -178,7 +178,7 @@ impl Reader {
             "more_than" => Shape::MoreThan(fields.bound()?),
             "less_than" => Shape::LessThan(fields.bound()?),
             "one_of" => Shape::OneOf(fields.list("values")?.clone()),
-            "matches" => Shape::Matches(fields.text("pattern")?),
+            "matches" => Shape::Matches(fields.pattern()?),
             "some" => Shape::SomeItem(Box::new(self.shape(fields.get("item", "a shape")?, depth + 1)?)),
             "every" => Shape::EveryItem(Box::new(self.shape(fields.get("item", "a shape")?, depth + 1)?)),
             "all_of" => Shape::AllOf(self.shapes(fields.list("shapes")?, depth)?),
@@ -220,6 +220,14 @@ impl<'a> Fields<'a> {
             Ok(value.clone())
         } else {
             Err(self.bad("value", WANTS))
+        }
+    }
+
+    fn pattern(&self) -> Result<String, ShapeError> {
+        let pattern = self.text("pattern")?;
+        match super::judge::compile(&pattern) {
+            Ok(_) => Ok(pattern),
+            Err(_) => Err(self.bad("pattern", "a regular expression of modest size")),
         }
     }
 

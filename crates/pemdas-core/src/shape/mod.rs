@@ -4,12 +4,20 @@
 //! judgement says why ([`Judgement`]).
 
 mod data;
+mod describe;
+mod judge;
+mod why;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 pub use data::{MAX_SHAPE_DEPTH, MAX_SHAPE_PARTS, SHAPE_TAG, ShapeError};
+pub use judge::{Contracts, Live, MAX_ITEMS, NoContracts};
+pub use why::{Judgement, MAX_REASONS, Why};
 
 /// What a value has to look like. Applies to a whole object and to a field of one alike.
 #[derive(Debug, Clone, PartialEq)]
