@@ -7,6 +7,8 @@ use pemdas_core::{
     graph::Graph,
 };
 
+use pemdas_nickel::{Limits, Sources, outline};
+
 use crate::input::Given;
 
 /// A blueprint that was looked at.
@@ -57,10 +59,9 @@ fn tidy(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.dedup();
 }
 
-/// Until the evaluator is there: the normal form of a blueprint, given as JSON.
+/// What the evaluator makes of the files.
 fn outline(given: &Given) -> (Option<Blueprint>, Vec<Diagnostic>) {
-    match serde_json::from_str(given.files.get("main.ncl").map_or("", String::as_str)) {
-        Ok(blueprint) => (Some(blueprint), Vec::new()),
-        Err(error) => (None, vec![Diagnostic::error("PM0001", error.to_string())]),
-    }
+    let sources = given.files.iter().fold(Sources::new(), |sources, (name, text)| sources.with(name, text));
+    let (_, outline) = outline::load(&sources, &Limits::default());
+    (outline.blueprint, outline.diagnostics)
 }
