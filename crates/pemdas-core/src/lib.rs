@@ -5,3 +5,4 @@
 //! the test `architecture` of the workspace.
 
 pub mod diagnostic;
+pub mod kube_types;
