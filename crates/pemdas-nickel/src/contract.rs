@@ -1,0 +1,71 @@
+//! The structure of a contract, as far as it has one that data can say.
+
+use pemdas_core::diagnostic::Span;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a contract says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Contract {
+    /// The form.
+    pub form: Form,
+    /// Where it is written, if it is written in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Span>,
+}
+
+/// The forms of contract.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// Anything at all.
+    Any,
+    /// A string.
+    String,
+    /// A number.
+    Number,
+    /// True or false.
+    Bool,
+    /// An array of such elements.
+    Array(Box<Contract>),
+    /// A record with any names and such values.
+    Dictionary(Box<Contract>),
+    /// A record with these fields.
+    Record {
+        /// The fields in the order of their names.
+        fields: Vec<FieldContract>,
+        /// Whether other fields are allowed.
+        open: bool,
+    },
+    /// One of these tags; an argument has a contract of its own.
+    Enum(Vec<(String, Option<Contract>)>),
+    /// A function.
+    Function,
+    /// All of these at once.
+    All(Vec<Contract>),
+    /// A contract known by its name in the library, such as `Port`: its meaning is the library's documentation.
+    Library(String),
+    /// A contract that can only be applied: a predicate, a validator, a computed contract. With the name it was used by, if there is one.
+    Opaque(Option<String>),
+    /// Deeper than anybody wants to look, or a contract that contains itself.
+    Deeper,
+}
+
+/// A field of a record contract.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FieldContract {
+    /// The name.
+    pub name: String,
+    /// What its value must be.
+    pub contract: Contract,
+    /// Whether it may be missing.
+    pub optional: bool,
+    /// The value it has if it is missing: data only, a computed one is null with `computed_default`.
+    pub default: Option<Value>,
+    /// Whether there is a default that is not plain data.
+    pub computed_default: bool,
+    /// Its documentation.
+    pub doc: Option<String>,
+    /// Where the field is written.
+    pub span: Option<Span>,
+}

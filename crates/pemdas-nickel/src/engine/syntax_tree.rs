@@ -1,0 +1,176 @@
+//! The evaluator's syntax tree as plain data.
+
+use std::collections::BTreeMap;
+
+use nickel_lang_core::ast::pattern::bindings::Bindings as _;
+use nickel_lang_core::ast::pattern::{Pattern, PatternData};
+use nickel_lang_core::ast::primop::PrimOp;
+use nickel_lang_core::ast::record::{FieldDef, FieldPathElem, Record};
+use nickel_lang_core::ast::{
+    Annotation, Ast, Import, LetBinding, MergePriority, Node as AstNode, StringChunk,
+};
+use nickel_lang_core::identifier::LocIdent;
+
+use super::Engine;
+use super::files::FileTable;
+use super::walk::{asts_in_pattern, asts_in_type};
+use crate::request::Failure;
+use crate::syntax::{Expr, FieldSyntax, Name, Node, NodeId, PatternSyntax, Syntax};
+
+impl Engine {
+    /// The syntax of the blueprint's own Nickel files. Loading has made sure that none is nested too deeply.
+    pub(super) fn syntax(&self) -> Result<BTreeMap<String, Syntax>, Failure> {
+        let mut trees = BTreeMap::new();
+        for name in &self.blueprint {
+            let ast = self.ids.get(name).and_then(|id| self.ctx.import_resolver.asts.get(*id));
+            if let Some(ast) = ast {
+                let mut builder = Builder { files: &self.files, nodes: Vec::new() };
+                let root = builder.add(ast);
+                trees.insert(name.clone(), Syntax { root, nodes: builder.nodes });
+            }
+        }
+        Ok(trees)
+    }
+}
+
+struct Builder<'a> {
+    files: &'a FileTable,
+    nodes: Vec<Node>,
+}
+
+impl Builder<'_> {
+    fn add(&mut self, ast: &Ast<'_>) -> NodeId {
+        let expr = self.expr(ast);
+        self.nodes.push(Node { span: self.files.of_pos(ast.pos), expr });
+        u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    fn add_all<'a>(&mut self, asts: impl IntoIterator<Item = &'a Ast<'a>>) -> Vec<NodeId> {
+        asts.into_iter().map(|ast| self.add(ast)).collect()
+    }
+
+    fn expr(&mut self, ast: &Ast<'_>) -> Expr {
+        match &ast.node {
+            AstNode::Null | AstNode::ParseError(_) => Expr::Null,
+            AstNode::Bool(flag) => Expr::Bool(*flag),
+            AstNode::Number(number) => Expr::Number(number.to_string()),
+            AstNode::String(text) => Expr::String((*text).to_owned()),
+            AstNode::StringChunks(chunks) => self.string(chunks),
+            AstNode::Var(name) => Expr::Var(name.label().to_owned()),
+            AstNode::Fun { args, body } => {
+                let parameters = args.iter().map(|arg| self.pattern(arg)).collect();
+                Expr::Function { parameters, body: self.add(body) }
+            }
+            AstNode::Let { bindings, body, rec } => {
+                let bindings = bindings.iter().map(|binding| self.binding(binding)).collect();
+                Expr::Let { recursive: *rec, bindings, body: self.add(body) }
+            }
+            AstNode::App { head, args } => {
+                Expr::Call { head: self.add(head), arguments: self.add_all(args.iter()) }
+            }
+            AstNode::EnumVariant { tag, arg } => {
+                Expr::Enum { tag: self.name(*tag), argument: arg.map(|arg| self.add(arg)) }
+            }
+            AstNode::Record(record) => self.record(record),
+            AstNode::IfThenElse { cond, then_branch, else_branch } => Expr::If {
+                condition: self.add(cond),
+                then: self.add(then_branch),
+                otherwise: self.add(else_branch),
+            },
+            AstNode::Match(data) => Expr::Match(
+                data.branches
+                    .iter()
+                    .map(|branch| {
+                        let pattern = self.pattern(&branch.pattern);
+                        let guard = branch.guard.as_ref().map(|guard| self.add(guard));
+                        (pattern, guard, self.add(&branch.body))
+                    })
+                    .collect(),
+            ),
+            AstNode::Array(elements) => Expr::Array(self.add_all(elements.iter())),
+            AstNode::PrimOpApp { op, args } => self.operator(op, args),
+            AstNode::Annotated { annot, inner } => {
+                Expr::Annotated { annotations: self.annotations(annot), inner: self.add(inner) }
+            }
+            AstNode::Import(Import::Path { path, .. }) => Expr::Import(path.to_string_lossy().into_owned()),
+            AstNode::Import(Import::Package { id }) => Expr::Import(id.label().to_owned()),
+            AstNode::Type(typ) => Expr::Type(self.add_all(asts_in_type(typ))),
+        }
+    }
+
+    fn string(&mut self, chunks: &[StringChunk<Ast<'_>>]) -> Expr {
+        let mut text = String::new();
+        let mut parts = Vec::new();
+        for chunk in chunks {
+            match chunk {
+                StringChunk::Literal(literal) => text.push_str(literal),
+                StringChunk::Expr(inner, _) => parts.push(self.add(inner)),
+            }
+        }
+        if parts.is_empty() { Expr::String(text) } else { Expr::Interpolation(parts) }
+    }
+
+    fn operator(&mut self, op: &PrimOp, args: &[Ast<'_>]) -> Expr {
+        match (op, args) {
+            (PrimOp::RecordStatAccess(field), [inner]) => {
+                Expr::Access { inner: self.add(inner), field: self.name(*field) }
+            }
+            _ => Expr::Operator { name: op.to_string(), operands: self.add_all(args.iter()) },
+        }
+    }
+
+    fn record(&mut self, record: &Record<'_>) -> Expr {
+        let fields = record.field_defs.iter().map(|field| self.field(field)).collect();
+        let includes = record.includes.iter().map(|include| self.name(include.ident)).collect();
+        Expr::Record { fields, includes, open: record.open }
+    }
+
+    fn field(&mut self, field: &FieldDef<'_>) -> FieldSyntax {
+        let mut path = Vec::new();
+        let mut computed = Vec::new();
+        for elem in field.path {
+            match elem {
+                FieldPathElem::Ident(name) => path.push(Some(self.name(*name))),
+                FieldPathElem::Expr(expr) => {
+                    path.push(None);
+                    computed.push(self.add(expr));
+                }
+            }
+        }
+        FieldSyntax {
+            path,
+            computed,
+            span: self.files.of_pos(field.pos),
+            value: field.value.as_ref().map(|value| self.add(value)),
+            annotations: self.annotations(&field.metadata.annotation),
+            optional: field.metadata.opt,
+            default: matches!(field.metadata.priority, MergePriority::Bottom),
+            force: matches!(field.metadata.priority, MergePriority::Top),
+        }
+    }
+
+    fn annotations(&mut self, annotation: &Annotation<'_>) -> Vec<NodeId> {
+        let types = annotation.typ.iter().chain(annotation.contracts);
+        types.flat_map(asts_in_type).map(|ast| self.add(ast)).collect()
+    }
+
+    fn binding(&mut self, binding: &LetBinding<'_>) -> (PatternSyntax, NodeId) {
+        let mut pattern = self.pattern(&binding.pattern);
+        pattern.inner.extend(self.annotations(&binding.metadata.annotation));
+        (pattern, self.add(&binding.value))
+    }
+
+    fn pattern(&mut self, pattern: &Pattern<'_>) -> PatternSyntax {
+        let name = match &pattern.data {
+            PatternData::Any(name) => Some(name.label().to_owned()),
+            _ => None,
+        };
+        let binds = pattern.bindings().iter().map(|binding| self.name(binding.id)).collect();
+        let inner = self.add_all(asts_in_pattern(pattern));
+        PatternSyntax { span: self.files.of_pos(pattern.pos), name, binds, inner }
+    }
+
+    fn name(&self, name: LocIdent) -> Name {
+        Name { text: name.label().to_owned(), span: self.files.of_pos(name.pos) }
+    }
+}

@@ -1,0 +1,100 @@
+//! The files of a blueprint, in memory.
+
+use std::collections::BTreeMap;
+
+use pemdas_core::diagnostic::Diagnostic;
+use serde::{Deserialize, Serialize};
+
+use crate::codes;
+use crate::library::is_library_file;
+use crate::limits::{Limits, Size};
+use crate::request::Failure;
+
+/// The name of the file that a blueprint starts with.
+pub const MAIN: &str = "main.ncl";
+
+/// The files of a blueprint by their names: relative paths with `/`, such as `main.ncl` or `parts/db.ncl`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Sources {
+    files: BTreeMap<String, String>,
+}
+
+impl Sources {
+    /// No file yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A blueprint of one file.
+    #[must_use]
+    pub fn single(text: impl Into<String>) -> Self {
+        Self::new().with(MAIN, text)
+    }
+
+    /// Adds a file, or replaces it.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
+        self.files.insert(name.into(), text.into());
+        self
+    }
+
+    /// The files in the order of their names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(name, text)| (name.as_str(), text.as_str()))
+    }
+
+    /// The text of a file.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.files.get(name).map(String::as_str)
+    }
+
+    /// How many bytes names and texts have together.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|(name, text)| (name.len() + text.len()) as u64).sum()
+    }
+
+    /// Whether the set can be a blueprint at all: it has a `main.ncl`, plain names and a bearable size.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn validate(&self, limits: &Limits) -> Result<(), Failure> {
+        if self.files.len() as u64 > limits.source_files {
+            return Err(Failure::TooLarge { what: Size::Files, limit: limits.source_files });
+        }
+        if self.bytes() > limits.source_bytes {
+            return Err(Failure::TooLarge { what: Size::Sources, limit: limits.source_bytes });
+        }
+        let mut problems: Vec<Diagnostic> =
+            self.files.keys().filter_map(|name| problem_with_name(name)).collect();
+        if !self.files.contains_key(MAIN) {
+            problems.push(
+                Diagnostic::error(codes::NO_MAIN, "the blueprint has no file main.ncl")
+                    .hint("a blueprint starts with main.ncl; name the file so, or the key of the ConfigMap"),
+            );
+        }
+        if problems.is_empty() { Ok(()) } else { Err(Failure::Failed { diagnostics: problems }) }
+    }
+}
+
+/// A name that would not mean the same file everywhere, or that belongs to the library.
+fn problem_with_name(name: &str) -> Option<Diagnostic> {
+    let plain = !name.is_empty()
+        && name.len() <= 255
+        && !name.chars().any(|c| c.is_control() || c == '\\')
+        && name.split('/').all(|part| !matches!(part, "" | "." | ".."));
+    if !plain {
+        let shown: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
+        return Some(
+            Diagnostic::error(codes::SOURCE_NAME, format!("\"{shown}\" cannot name a file of a blueprint"))
+                .hint("use a relative path with / and without . or .. in it"),
+        );
+    }
+    let last = name.rsplit('/').next().unwrap_or(name);
+    is_library_file(last).then(|| {
+        Diagnostic::error(codes::SOURCE_NAME, format!("{name} has the name of a file of the library"))
+            .hint(format!("{last} comes with Pemdas and is found without a copy: rename or remove this file"))
+    })
+}
