@@ -148,15 +148,23 @@ fn merge_records(mut fields: Vec<Field>, more: Vec<Field>, complete: bool) -> Fo
 /// apiVersion or kind is computed.
 #[must_use]
 pub fn check(tree: &Tree, purpose: Purpose) -> Vec<Diagnostic> {
-    let (Some(api_version), Some(kind)) = (tree.field("apiVersion"), tree.field("kind")) else {
-        return Vec::new();
-    };
-    let (Some(version_text), Some(kind_text)) = (api_version.as_text(), kind.as_text()) else {
-        return Vec::new();
-    };
-    match Kind::find(version_text, kind_text) {
+    let text = |name: &str| tree.field(name).and_then(Tree::as_text);
+    match (text("apiVersion"), text("kind")) {
+        (Some(api_version), Some(kind)) => check_named(tree, api_version, kind, purpose),
+        _ => Vec::new(),
+    }
+}
+
+/// What is wrong with a template whose apiVersion and kind are known from elsewhere.
+#[must_use]
+pub fn check_named(tree: &Tree, api_version: &str, kind: &str, purpose: Purpose) -> Vec<Diagnostic> {
+    match Kind::find(api_version, kind) {
         Ok(kind) => check_as(tree, &kind, purpose),
-        Err(why) => unknown_kind(api_version, kind, version_text, kind_text, &why).into_iter().collect(),
+        Err(_) => {
+            let place =
+                |name: &str| tree.field(name).and_then(|field| field.span.as_ref()).or(tree.span.as_ref());
+            unknown_kind(api_version, kind, place("apiVersion"), place("kind")).into_iter().collect()
+        }
     }
 }
 
@@ -182,32 +190,39 @@ pub fn check_as(tree: &Tree, kind: &Kind, purpose: Purpose) -> Vec<Diagnostic> {
     diagnostics
 }
 
-fn unknown_kind(
-    api_version: &Tree,
-    kind: &Tree,
-    version_text: &str,
-    kind_text: &str,
-    why: &UnknownKind,
+/// What is wrong with a kind that is not served: in an apiVersion of Kubernetes' own, which is written at the first
+/// place, the kind at the second. None for a kind that is served, and for a custom resource.
+#[must_use]
+pub fn unknown_kind(
+    api_version: &str,
+    kind: &str,
+    version_place: Option<&Span>,
+    kind_place: Option<&Span>,
 ) -> Option<Diagnostic> {
-    let (place, label, hint) = match why {
+    let (place, label, hint) = match Kind::find(api_version, kind).err()? {
         UnknownKind::Custom => return None,
-        UnknownKind::OtherVersion(versions) | UnknownKind::OtherGroup(versions) => (
-            api_version,
-            format!("has no {kind_text}"),
-            Some(format!("{kind_text} is in {}", versions.join(", "))),
-        ),
+        UnknownKind::OtherVersion(versions) | UnknownKind::OtherGroup(versions) => {
+            (version_place, format!("has no {kind}"), Some(format!("{kind} is in {}", versions.join(", "))))
+        }
         UnknownKind::NoVersion(versions) => (
-            api_version,
+            version_place,
             "not served".to_owned(),
             Some(format!("this group has the versions {}", versions.join(", "))),
         ),
-        UnknownKind::Misspelt(meant) => {
-            (kind, format!("no kind of {version_text}"), meant.map(|meant| format!("did you mean {meant}?")))
-        }
+        UnknownKind::Misspelt(meant) => (
+            kind_place,
+            format!("no kind of {api_version}"),
+            meant.map(|meant| format!("did you mean {meant}?")),
+        ),
     };
-    let message = format!("Kubernetes {} has no kind {kind_text:?} in {version_text:?}", super::version());
+    let message = format!(
+        "Kubernetes {} has no kind {} in {}",
+        super::version(),
+        check::quoted(kind),
+        check::quoted(api_version)
+    );
     let mut diagnostic = Diagnostic::error("PM0307", message);
-    if let Some(span) = &place.span {
+    if let Some(span) = place {
         diagnostic = diagnostic.at(span.clone(), label);
     }
     diagnostic.hint = hint;

@@ -7,6 +7,7 @@ mod scalar;
 mod walk;
 
 pub(crate) use node::{Entry, Form, Node};
+pub(crate) use problem::quoted;
 pub use problem::{Finding, Problem};
 pub(crate) use walk::{Found, check};
 
