@@ -43,12 +43,29 @@ pub enum Form {
     Function,
     /// All of these at once.
     All(Vec<Contract>),
-    /// A contract known by its name in the library, such as `Port`: its meaning is the library's documentation.
-    Library(String),
+    /// Exactly this value: a field of a record contract that has a value.
+    Exactly(Value),
+    /// A contract known by its name in the library, such as `Port` or `OneOf ["a", "b"]`: its meaning is the library's documentation.
+    Library {
+        /// The name.
+        name: String,
+        /// What it was made with, if it is a function of the library.
+        arguments: Vec<Argument>,
+    },
     /// A contract that can only be applied: a predicate, a validator, a computed contract. With the name it was used by, if there is one.
     Opaque(Option<String>),
     /// Deeper than anybody wants to look, or a contract that contains itself.
     Deeper,
+}
+
+/// An argument of a contract of the library.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Argument {
+    /// Data.
+    Data(Value),
+    /// A contract, such as in `Nullable String`.
+    Contract(Contract),
 }
 
 /// A field of a record contract.

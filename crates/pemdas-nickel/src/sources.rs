@@ -92,9 +92,46 @@ fn problem_with_name(name: &str) -> Option<Diagnostic> {
                 .hint("use a relative path with / and without . or .. in it"),
         );
     }
-    let last = name.rsplit('/').next().unwrap_or(name);
-    is_library_file(last).then(|| {
+    // In every directory, a name of the library means the library.
+    let shadowed = std::iter::once(name)
+        .chain(name.match_indices('/').filter_map(|(slash, _)| name.get(slash + 1..)))
+        .find(|tail| is_library_file(tail))?;
+    Some(
         Diagnostic::error(codes::SOURCE_NAME, format!("{name} has the name of a file of the library"))
-            .hint(format!("{last} comes with Pemdas and is found without a copy: rename or remove this file"))
-    })
+            .hint(format!("{shadowed} comes with Pemdas and is found without a copy: rename or remove it")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes_of(sources: &Sources) -> Vec<String> {
+        match sources.validate(&Limits::default()) {
+            Ok(()) => Vec::new(),
+            Err(failure) => failure.diagnostics().into_iter().map(|diagnostic| diagnostic.code).collect(),
+        }
+    }
+
+    #[test]
+    fn a_blueprint_has_plain_names_and_a_main_file() {
+        assert!(codes_of(&Sources::single("{}").with("a/b.ncl", "1")).is_empty());
+        assert_eq!(codes_of(&Sources::new().with("a.ncl", "1")), [codes::NO_MAIN]);
+        for name in
+            ["/a.ncl", "../a.ncl", "a/./b.ncl", "a//b.ncl", "", "a\0b", "a\\b", "pemdas.ncl", "x/pemdas.ncl"]
+        {
+            assert_eq!(codes_of(&Sources::single("{}").with(name, "1")), [codes::SOURCE_NAME], "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_blueprint_is_not_larger_than_its_limits() {
+        let limits = Limits { source_bytes: 50, source_files: 2, ..Limits::default() };
+        let two = Sources::single("{}").with("a.ncl", "1");
+        assert_eq!(two.validate(&limits), Ok(()));
+        let three = two.clone().with("b.ncl", "1");
+        assert_eq!(three.validate(&limits), Err(Failure::TooLarge { what: Size::Files, limit: 2 }));
+        let long = two.with("a.ncl", "1".repeat(50));
+        assert_eq!(long.validate(&limits), Err(Failure::TooLarge { what: Size::Sources, limit: 50 }));
+    }
 }

@@ -16,7 +16,7 @@ use super::files::{FileTable, ROOT};
 
 use super::{Engine, guard};
 use crate::codes;
-use crate::library::LIBRARY;
+use crate::library::{LIBRARY, LibraryFile};
 use crate::limits::{Limits, Size};
 use crate::memory::MemoryProbe;
 use crate::request::Failure;
@@ -25,6 +25,15 @@ use crate::sources::{MAIN, Sources};
 impl Engine {
     /// Loads a blueprint. All that the guards and the parser find wrong is reported at once.
     pub(crate) fn load(sources: &Sources, limits: Limits) -> Result<Self, Failure> {
+        Self::load_with(sources, limits, LIBRARY)
+    }
+
+    /// Loads a blueprint with some library.
+    pub(super) fn load_with(
+        sources: &Sources,
+        limits: Limits,
+        library: &'static [LibraryFile],
+    ) -> Result<Self, Failure> {
         sources.validate(&limits)?;
         let ctx: VmContext<CacheHub, super::meter::MeteredCache> =
             VmContext::new(CacheHub::new(), io::sink(), NullReporter {});
@@ -35,7 +44,8 @@ impl Engine {
             env: nickel_lang_core::eval::Environment::new(),
             files: FileTable::default(),
             ids: BTreeMap::new(),
-            blueprint: sources.iter().map(|(name, _)| name.to_owned()).collect(),
+            sources: sources.clone(),
+            library,
             meter,
             roots: BTreeMap::new(),
             found: BTreeMap::new(),
@@ -45,8 +55,7 @@ impl Engine {
         };
         engine.add_files(sources);
         engine.guard_imports(sources)?;
-        let main = engine.prepare(MAIN);
-        main?;
+        engine.prepare(MAIN)?;
         engine.env = engine.ctx.import_resolver.mk_eval_env(&mut engine.ctx.cache);
         Ok(engine)
     }
@@ -68,7 +77,7 @@ impl Engine {
         directories.push(String::new());
         directories.sort();
         directories.dedup();
-        for file in LIBRARY {
+        for file in self.library {
             self.add_file(file.name, InputFormat::Nickel, file.text);
             let table = &mut self.ctx.import_resolver.sources.file_ids;
             let entry = table.get(&virtual_path(file.name, InputFormat::Nickel)).copied();

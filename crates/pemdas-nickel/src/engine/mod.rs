@@ -30,8 +30,10 @@ use nickel_lang_core::position::PosIdx;
 use nickel_lang_core::term::{BinaryOp, RuntimeContract, Term, make};
 use serde_json::Value;
 
+use crate::library::LibraryFile;
 use crate::limits::Limits;
 use crate::request::{Answer, Failure, Input, Place, Request, Step};
+use crate::sources::Sources;
 use files::FileTable;
 use meter::{Meter, MeteredCache};
 pub(crate) use values::check_request;
@@ -46,8 +48,8 @@ pub(crate) struct Engine {
     env: Environment,
     files: FileTable,
     ids: BTreeMap<String, FileId>,
-    /// The names of the blueprint's own files.
-    blueprint: Vec<String>,
+    sources: Sources,
+    library: &'static [LibraryFile],
     meter: Rc<Meter>,
     /// The value of each file that was asked for.
     roots: BTreeMap<String, NickelValue>,
@@ -72,9 +74,10 @@ impl Engine {
             Request::Select { place, fields } => self.select(place, fields).map(Answer::Selected),
             Request::Check { contract, value } => self.check(contract, value).map(Answer::Json),
             Request::Look { place } => self.look(place).map(|seen| Answer::Seen(Box::new(seen))),
-            Request::Describe { place } => {
-                self.describe(place).map(|contract| Answer::Contract(Box::new(contract)))
-            }
+            // What a contract is made of can be read only before it is first used: a fresh engine has used none.
+            Request::Describe { place } => Self::load_with(&self.sources, self.limits.clone(), self.library)
+                .and_then(|mut fresh| fresh.describe(place))
+                .map(|contract| Answer::Contract(Box::new(contract))),
             Request::Syntax => self.syntax().map(Answer::Syntax),
         }
     }

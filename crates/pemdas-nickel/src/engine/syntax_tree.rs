@@ -21,12 +21,12 @@ impl Engine {
     /// The syntax of the blueprint's own Nickel files. Loading has made sure that none is nested too deeply.
     pub(super) fn syntax(&self) -> Result<BTreeMap<String, Syntax>, Failure> {
         let mut trees = BTreeMap::new();
-        for name in &self.blueprint {
+        for (name, _) in self.sources.iter() {
             let ast = self.ids.get(name).and_then(|id| self.ctx.import_resolver.asts.get(*id));
             if let Some(ast) = ast {
                 let mut builder = Builder { files: &self.files, nodes: Vec::new() };
                 let root = builder.add(ast);
-                trees.insert(name.clone(), Syntax { root, nodes: builder.nodes });
+                trees.insert(name.to_owned(), Syntax { root, nodes: builder.nodes });
             }
         }
         Ok(trees)

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::Engine;
 use crate::codes;
+use crate::library::LibraryFile;
 use crate::limits::{Limits, Size};
 use crate::request::{Answer, Failure, Input, Kind, Place, Request};
 use crate::sources::Sources;
@@ -220,4 +221,137 @@ fn values_are_quoted_only_without_inputs() {
         let Err(failure) = evaluate(engine, call) else { panic!() };
         assert!(!format!("{failure:?}").contains("hunter2"), "{failure:?}");
     });
+}
+
+/// A description in short: what a reader of the test can compare.
+fn short(contract: &crate::contract::Contract) -> String {
+    use crate::contract::{Argument, Form};
+    match &contract.form {
+        Form::Array(inner) => format!("[{}]", short(inner)),
+        Form::Dictionary(inner) => format!("{{_: {}}}", short(inner)),
+        Form::Record { fields, open } => {
+            let mut parts: Vec<String> = fields
+                .iter()
+                .map(|field| {
+                    let mark = if field.optional { "?" } else { "" };
+                    let default = field.default.as_ref().map_or(String::new(), |value| format!(" = {value}"));
+                    let computed = if field.computed_default { " = ..." } else { "" };
+                    format!("{}{mark}: {}{default}{computed}", field.name, short(&field.contract))
+                })
+                .collect();
+            parts.extend(open.then(|| "..".to_owned()));
+            format!("{{{}}}", parts.join(", "))
+        }
+        Form::Enum(tags) => {
+            let tags: Vec<String> = tags
+                .iter()
+                .map(|(tag, argument)| match argument {
+                    Some(argument) => format!("{tag} {}", short(argument)),
+                    None => tag.clone(),
+                })
+                .collect();
+            tags.join("|")
+        }
+        Form::All(all) => all.iter().map(short).collect::<Vec<_>>().join(" & "),
+        Form::Library { name, arguments } => {
+            let arguments: Vec<String> = arguments
+                .iter()
+                .map(|argument| match argument {
+                    Argument::Data(value) => value.to_string(),
+                    Argument::Contract(contract) => short(contract),
+                })
+                .collect();
+            format!("@{name}({})", arguments.join(", "))
+        }
+        Form::Exactly(value) => value.to_string(),
+        Form::Opaque(name) => format!("<{}>", name.as_deref().unwrap_or("")),
+        other => format!("{other:?}"),
+    }
+}
+
+fn described(engine: &mut Engine, place: Place) -> String {
+    match engine.run(&Request::Describe { place }) {
+        Ok(Answer::Contract(contract)) => short(&contract),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn contracts_are_described() {
+    let text = r#"
+let Even = std.contract.from_predicate (fun x => x % 2 == 0) in
+let Part = { name | String, tags | { _ | String } | optional } in
+let rec Tree = { value | Number, children | Array Tree | optional } in
+let lib = { include Part } in
+{
+  C = {
+    s | String | doc "A string",
+    n | Number | default = 2,
+    b | Bool | optional,
+    d,
+    parts | Array Part,
+    other | lib.Part,
+    even | Even,
+    small | Number | Even,
+    choice | [| 'A, 'B, 'C Number |],
+    both | std.contract.Sequence [Number, Even],
+    nested = { deep | { x : Number }, .. },
+    kind = "fixed",
+    computed | default = s ++ "-x",
+    f | Number -> Number,
+  },
+  include Tree,
+  T = Array (Array { _ | Even }),
+  I = 3,
+}"#;
+    with(text, |engine| {
+        // Using a contract must not change its description.
+        let value = json!({ "s": "", "parts": [{ "name": "a" }] });
+        let _ = engine.run(&Request::Check { contract: Place::at(["C"]), value });
+        assert_eq!(
+            described(engine, Place::at(["C"])),
+            "{b?: Bool, both: Number & <Even>, choice: A|B|C Number, computed: Any = ..., d: Any, even: <Even>, f: Function, \
+             kind: \"fixed\", n: Number = 2, nested: {deep: {x: Number}, ..}, other: {name: String, tags?: {_: String}}, \
+             parts: [{name: String, tags?: {_: String}}], s: String, small: Number & <Even>}"
+        );
+        assert_eq!(described(engine, Place::at(["T"])), "[[{_: <Even>}]]");
+        let tree = described(engine, Place::at(["Tree"]));
+        assert!(tree.starts_with("{children?: [{children?: [{") && tree.contains("Deeper"), "{tree}");
+        assert_eq!(described(engine, Place::at(["I"])), "<>");
+    });
+}
+
+#[test]
+fn contracts_of_the_library_are_known_by_name() {
+    const LIBRARY: &[LibraryFile] = &[LibraryFile {
+        name: "pemdas.ncl",
+        text: r#"
+let Int = std.contract.from_predicate (fun x => std.is_number x && std.number.is_integer x) in
+{
+  include Int,
+  OneOf = fun choices => std.contract.from_predicate (fun x => std.array.elem x choices),
+  Typed : String -> Dyn = fun x => std.contract.from_predicate (fun y => y == x),
+  Nullable = fun Inner => std.contract.any_of [std.contract.from_predicate (fun x => x == null), Inner],
+}"#,
+    }];
+    let text = r#"
+let { Int, OneOf, .. } = import "pemdas.ncl" in
+let lib = import "pemdas.ncl" in
+let Mine = lib.Int in
+let Color = OneOf ["red", "green"] in
+{ C = {
+  a | Int, b | lib.Int, c | Mine, d | OneOf ["x", "y"], e | Array (lib.OneOf ["z"]), f | lib.Nullable Int,
+  g | lib.Nullable { h | Int }, i | Color, j | { k | Int | default = 1 }, l | lib.Typed "t", m | std.string.NonEmpty,
+} }"#;
+    let run = move || {
+        let sources = Sources::single(text);
+        let mut engine = Engine::load_with(&sources, Limits::default(), LIBRARY).unwrap();
+        assert_eq!(
+            described(&mut engine, Place::at(["C"])),
+            "{a: @Int(), b: @Int(), c: @Int(), d: @OneOf([\"x\",\"y\"]), e: [@OneOf([\"z\"])], f: @Nullable(@Int()), \
+             g: @Nullable({h: @Int()}), i: @OneOf([\"red\",\"green\"]), j: {k: @Int() = 1}, \
+             l: @Typed(\"t\"), m: <NonEmpty>}"
+        );
+    };
+    std::thread::Builder::new().stack_size(256 << 20).spawn(run).unwrap().join().unwrap();
 }

@@ -14,18 +14,10 @@ pub const UNKNOWN_CLAUSE: &str = "PM0204";
 pub const MISPLACED: &str = "PM0205";
 /// A tag that a clause does not know.
 pub const CHOICE: &str = "PM0206";
-/// `apiVersion` or `kind` cannot be known without an instance.
-pub const KIND_NOT_STATIC: &str = "PM0207";
-/// A name depends on more than the root and the member's key.
-pub const LATE_IDENTITY: &str = "PM0208";
-/// An owned kind that is not well defined, or that there is not.
+/// An owned kind that is not well defined.
 pub const OWNED_KIND: &str = "PM0209";
 /// Something that has to be given is missing from what a function yields.
 pub const INCOMPLETE_OBJECT: &str = "PM0210";
-/// A name that a node cannot have.
-pub const NODE_NAME: &str = "PM0211";
-/// A function reads what it cannot see.
-pub const UNSEEN_INPUT: &str = "PM0212";
 /// A field that is defined as itself.
 pub const SELF_REFERENCE: &str = "PM0220";
 /// A node's name, or a clause's, where a field of `the` was meant.
@@ -34,8 +26,6 @@ pub const BARE_NAME: &str = "PM0221";
 pub const SHADOWED: &str = "PM0222";
 /// A tag where a string is meant, or the other way round.
 pub const TAG_OR_STRING: &str = "PM0223";
-/// A condition around a whole object.
-pub const CONDITIONAL_KIND: &str = "PM0224";
 /// Two definitions of a field that cannot be merged.
 pub const MERGE_CONFLICT: &str = "PM0225";
 /// `<` and its like on strings.

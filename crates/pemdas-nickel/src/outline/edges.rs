@@ -12,14 +12,15 @@ impl Outliner<'_> {
         let mut edges = BTreeMap::new();
         for field in self.fields(spot).unwrap_or_default() {
             let inner = spot.field(&field.name);
-            let span = self.trees.name_of(&inner.path).or(field.span).unwrap_or_else(|| self.span_of(&spot.path));
+            let span =
+                self.trees.name_of(&inner.path).or(field.span).unwrap_or_else(|| self.span_of(&spot.path));
             let mut edge = AlsoEdge::new(span);
             for clause in self.fields(&inner).unwrap_or_default() {
                 let place = inner.field(&clause.name);
                 match clause.name.as_str() {
                     "when" => edge.when = self.function(&place),
                     "before" => edge.before = self.sequence_edges(&place),
-                    _ => drop(self.look(&place)),
+                    _ => self.unknown_field(&place, "an Also edge", &["when", "before"]),
                 }
             }
             edges.insert(field.name, edge);
@@ -32,7 +33,8 @@ impl Outliner<'_> {
         let mut edges = BTreeMap::new();
         for field in self.fields(spot).unwrap_or_default() {
             let inner = spot.field(&field.name);
-            let span = self.trees.name_of(&inner.path).or(field.span).unwrap_or_else(|| self.span_of(&spot.path));
+            let span =
+                self.trees.name_of(&inner.path).or(field.span).unwrap_or_else(|| self.span_of(&spot.path));
             let mut edge = SequenceEdge::new(span);
             for clause in self.fields(&inner).unwrap_or_default() {
                 let place = inner.field(&clause.name);
@@ -40,8 +42,7 @@ impl Outliner<'_> {
                     "until" => edge.until = self.shape(&place),
                     "extract" => edge.extract = self.function(&place),
                     "each" => edge.each = self.flag(&place).unwrap_or_default(),
-                    // What the library refuses says so when it is looked at.
-                    _ => drop(self.look(&place)),
+                    _ => self.unknown_field(&place, "a Sequence edge", &["until", "extract", "each"]),
                 }
             }
             edges.insert(field.name, edge);

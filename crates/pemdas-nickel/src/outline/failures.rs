@@ -73,9 +73,11 @@ fn readable(mut diagnostic: Diagnostic) -> Diagnostic {
 
 fn code_of_merge(diagnostic: &mut Diagnostic) {
     codes::MERGE_CONFLICT.clone_into(&mut diagnostic.code);
-    "a field has two different values, and neither gives way to the other".clone_into(&mut diagnostic.message);
+    "a field has two different values, and neither gives way to the other"
+        .clone_into(&mut diagnostic.message);
     diagnostic.hint = Some(
-        "write `| default` on the one that may be overridden, or `| force` on the one that overrides".to_owned(),
+        "write `| default` on the one that may be overridden, or `| force` on the one that overrides"
+            .to_owned(),
     );
 }
 

@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 use pemdas_core::blueprint::{
     Function, NamePart, NameSegment, ObjectIdentity, RESERVED_INPUTS, Read, StaticText,
 };
-use pemdas_core::diagnostic::{Diagnostic, Span};
+use pemdas_core::diagnostic::Diagnostic;
 use serde_json::Value;
 
 use super::outliner::{Outliner, Spot};
+use super::trees::At;
 use super::{codes, failures};
 use crate::request::{Failure, Input, Kind, Place};
 use crate::syntax::Expr;
@@ -29,8 +30,6 @@ pub(super) struct Wanted {
     pub(super) below_metadata: bool,
     /// Whether kind and name have to be given: not in the patch of a state.
     pub(super) complete: bool,
-    /// Whether the name may depend on anything the function sees.
-    pub(super) late: bool,
 }
 
 /// What was found.
@@ -48,8 +47,8 @@ impl Outliner<'_> {
         let seen = match self.evaluator.look(&unknown) {
             Ok(seen) => seen,
             Err(Failure::Poisoned { what, span }) => {
-                let (why, span) = (format!("it reads {what}"), span.filter(|span| !crate::is_library_file(&span.file)));
-                self.conditional_kind(spot, function, &what, span.as_ref());
+                let why = self.why_unknown(spot, function, &what);
+                let span = span.filter(|span| !crate::is_library_file(&span.file));
                 found.object.api_version = StaticText::Unknown { why: why.clone(), span: span.clone() };
                 found.object.kind = StaticText::Unknown { why, span };
                 return found;
@@ -65,24 +64,14 @@ impl Outliner<'_> {
         }
         let has = |name: &str| seen.fields.iter().any(|field| field.defined && field.name == name);
         found.by_selector = !wanted.below_metadata && has("selector");
-        found.object.api_version = self.static_text(&unknown, function, wanted, "apiVersion", has("apiVersion"));
-        found.object.kind = self.static_text(&unknown, function, wanted, "kind", has("kind"));
+        found.object.api_version = self.static_text(&unknown, function, "apiVersion", has("apiVersion"));
+        found.object.kind = self.static_text(&unknown, function, "kind", has("kind"));
         self.names(spot, function, wanted, &mut found);
         found
     }
 
-    fn static_text(
-        &mut self,
-        place: &Place,
-        function: &Function,
-        wanted: &Wanted,
-        field: &str,
-        given: bool,
-    ) -> StaticText {
+    fn static_text(&mut self, place: &Place, function: &Function, field: &str, given: bool) -> StaticText {
         if !given {
-            if wanted.complete {
-                self.incomplete(function, format!("`{}` yields no `{field}`", wanted.clause), "");
-            }
             return StaticText::Missing;
         }
         let result = self.evaluator.select(place, &[&[field]]).map(|mut results| results.pop());
@@ -94,7 +83,6 @@ impl Outliner<'_> {
             }
             Ok(Some(Err(Failure::Poisoned { what, span }))) => {
                 let span = span.filter(|span| !crate::is_library_file(&span.file));
-                self.not_static(function, field, &what, span.as_ref());
                 StaticText::Unknown { why: format!("it reads {what}"), span }
             }
             Ok(Some(Err(failure))) | Err(failure) => {
@@ -105,40 +93,17 @@ impl Outliner<'_> {
         }
     }
 
-    fn not_static(&mut self, function: &Function, field: &str, what: &str, span: Option<&Span>) {
-        let message = format!("`{field}` depends on {what}: it has to be known without an instance");
-        self.report(
-            Diagnostic::error(codes::KIND_NOT_STATIC, message)
-                .at(span.unwrap_or(&function.span).clone(), "read here")
-                .note("watches, permissions and checks are made before anything runs")
-                .hint(format!("write `{field}` as a plain string; for a choice of kinds, make a node for each")),
-        );
-    }
-
-    /// The whole object depends on an input: most often an `if` around it.
-    fn conditional_kind(&mut self, spot: &Spot, function: &Function, what: &str, span: Option<&Span>) {
-        let branches = self.literal_of(spot, Some(&function.span)).is_some_and(|at| {
-            let body = match self.trees.expr(at) {
-                Some(Expr::Function { body, .. }) => super::trees::At { file: at.file, id: *body },
-                _ => return false,
-            };
-            self.trees.is_conditional(body)
+    /// Why nothing is known of a whole object: most often there is an `if` around it.
+    fn why_unknown(&self, spot: &Spot, function: &Function, what: &str) -> String {
+        let body = self.literal_of(spot, Some(&function.span)).and_then(|at| match self.trees.expr(at) {
+            Some(Expr::Function { body, .. }) => Some(At { file: at.file, id: *body }),
+            _ => None,
         });
-        let place = span.unwrap_or(&function.span).clone();
-        let diagnostic = if branches {
-            Diagnostic::error(
-                codes::CONDITIONAL_KIND,
-                format!("whether there is an object, or which, depends on {what}"),
-            )
-            .hint("put the condition on the Also edge: `also = { this_node = { when = fun the => ... } }`, or inside of fields")
+        if body.is_some_and(|body| self.trees.is_conditional(body)) {
+            format!("there is a condition around the whole object, which reads {what}")
         } else {
-            Diagnostic::error(
-                codes::KIND_NOT_STATIC,
-                format!("the whole object depends on {what}: its kind has to be known without an instance"),
-            )
-            .hint("yield a record with `apiVersion` and `kind` as plain strings, and read inputs inside of its fields")
-        };
-        self.report(diagnostic.at(place, "read here"));
+            format!("the whole object reads {what}")
+        }
     }
 
     fn incomplete(&mut self, function: &Function, message: String, hint: &str) {
@@ -158,9 +123,13 @@ impl Outliner<'_> {
             found.object.name = NamePart::Computed(marks.reads);
             return;
         };
-        let mut parts = results.into_iter().map(|result| self.name_part(function, wanted, &marks, result));
+        let holder = if wanted.below_metadata { place.field("metadata") } else { place };
+        let holds = self.evaluator.look(&holder).map(|seen| seen.fields).unwrap_or_default();
+        let mut parts = results.into_iter().zip(["name", "namespace"]).map(|(result, field)| {
+            let given = holds.iter().any(|held| held.defined && held.name == field);
+            if given { name_part(function, &marks, result) } else { NamePart::Missing }
+        });
         let (name, namespace) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        drop(parts);
         if name == NamePart::Missing && wanted.complete && !found.by_selector {
             let field = paths[0].join(".");
             let hint = "a name has to be the same each time: `generateName` cannot be used; `the.root.metadata.name` is a good start";
@@ -169,38 +138,18 @@ impl Outliner<'_> {
         found.object.name = name;
         found.object.namespace = namespace;
     }
+}
 
-    fn name_part(
-        &mut self,
-        function: &Function,
-        wanted: &Wanted,
-        marks: &Marks,
-        result: Result<Value, Failure>,
-    ) -> NamePart {
-        match result {
-            Ok(Value::String(text)) => marks.decode(&text),
-            Ok(Value::Null) => NamePart::Missing,
-            Err(Failure::Poisoned { what, span }) => {
-                let reads = reads_from(function, &what);
-                if !wanted.late {
-                    let span = span.filter(|span| !crate::is_library_file(&span.file));
-                    self.late_identity(function, &what, span.as_ref());
-                }
-                NamePart::Computed(if reads.is_empty() { function.reads.clone() } else { reads })
-            }
-            Err(failure) if is_missing(&failure) => NamePart::Missing,
-            // Made in a way that marks do not survive, such as arithmetic: all that can be said is what it reads.
-            Ok(_) | Err(_) => NamePart::Computed(marks.reads.clone()),
+fn name_part(function: &Function, marks: &Marks, result: Result<Value, Failure>) -> NamePart {
+    match result {
+        Ok(Value::String(text)) => marks.decode(&text),
+        Ok(Value::Null) => NamePart::Missing,
+        Err(Failure::Poisoned { what, .. }) => {
+            let reads = reads_from(function, &what);
+            NamePart::Computed(if reads.is_empty() { function.reads.clone() } else { reads })
         }
-    }
-
-    fn late_identity(&mut self, function: &Function, what: &str, span: Option<&Span>) {
-        self.report(
-            Diagnostic::error(codes::LATE_IDENTITY, format!("the object's name depends on {what}"))
-                .at(span.unwrap_or(&function.span).clone(), "read here")
-                .note("a name is made from the root and the member's key, so that what has to be removed is always known")
-                .hint("make the name from `the.root` and `the.each.key`, or write `late_name = true`: then nothing is removed while the name is unknown"),
-        );
+        // Made in a way that marks do not survive, such as arithmetic: all that can be said is what it reads.
+        Ok(_) | Err(_) => NamePart::Computed(marks.reads.clone()),
     }
 }
 
@@ -225,11 +174,6 @@ fn reads_from(function: &Function, what: &str) -> Vec<Read> {
         .collect()
 }
 
-fn is_missing(failure: &Failure) -> bool {
-    matches!(failure, Failure::Failed { diagnostics }
-        if diagnostics.iter().all(|diagnostic| diagnostic.code == crate::codes::MISSING_FIELD))
-}
-
 /// The reads that may make a name, each with a mark.
 struct Marks {
     reads: Vec<Read>,
@@ -240,7 +184,7 @@ impl Marks {
         let mut reads: Vec<Read> = Vec::new();
         for read in &function.reads {
             let names: Vec<&str> = read.path.iter().map(String::as_str).collect();
-            let allowed = matches!(names.as_slice(), ["root", _, ..] | ["each", "key"]);
+            let allowed = matches!(names.as_slice(), ["root" | "each", _, ..]);
             if allowed && !reads.iter().any(|known| known.path == read.path) {
                 reads.push(read.clone());
             }
@@ -269,9 +213,6 @@ impl Marks {
                 .filter_map(|(number, read)| Some((number, read.path.get(1..)?)))
                 .collect();
             inputs.insert(name.to_owned(), marked(&below, &format!("the.{name}")));
-        }
-        if let Some(Input::Record(each)) = inputs.get_mut("each") {
-            each.entry("value".to_owned()).or_insert_with(|| Input::Poison("the.each.value".to_owned()));
         }
         Input::Record(inputs)
     }
@@ -316,7 +257,8 @@ fn marked(reads: &[(usize, &[String])], name: &str) -> Input {
     }
     let fields = groups.into_iter().map(|(field, below)| {
         let deeper: Vec<_> = below.iter().copied().filter(|(_, path)| !path.is_empty()).collect();
-        let below = if deeper.is_empty() { below.get(..1).map(<[_]>::to_vec).unwrap_or_default() } else { deeper };
+        let below =
+            if deeper.is_empty() { below.get(..1).map(<[_]>::to_vec).unwrap_or_default() } else { deeper };
         (field.to_owned(), marked(&below, &format!("{name}.{field}")))
     });
     Input::Record(fields.collect())

@@ -9,6 +9,18 @@ use super::codes;
 use super::outliner::{Outliner, Spot};
 use crate::contract::{Contract, Form};
 
+/// The types of the library whose values are strings.
+const STRING_TYPES: [&str; 9] = [
+    "NonEmpty",
+    "AtMostLong",
+    "Matching",
+    "OneOf",
+    "DnsLabel",
+    "DnsSubdomain",
+    "LabelValue",
+    "Duration",
+    "DateTime",
+];
 /// How deep a contract is looked into for tags.
 const MAX_DEPTH: usize = 16;
 
@@ -66,11 +78,13 @@ impl Outliner<'_> {
                         names.and_then(|names| serde_json::from_value(names).ok()).unwrap_or_default();
                 }
                 "versions" => kind.versions = self.versions(&inner),
-                _ => drop(self.look(&inner)),
+                _ => self.unknown_field(&inner, "a kind", &["group", "scope", "plural", "short_names", "versions"]),
             }
         }
         let has = |name: &str| fields.iter().any(|field| field.name == name);
-        for (name, example) in [("group", "group = \"example.com\""), ("versions", "versions.v1.spec = { ... }")] {
+        for (name, example) in
+            [("group", "group = \"example.com\""), ("versions", "versions.v1.spec = { ... }")]
+        {
             if !has(name) {
                 self.bad_kind(&span, format!("the kind has no `{name}`"), format!("write `{example}`"));
             }
@@ -82,7 +96,11 @@ impl Outliner<'_> {
     fn stored_version(&mut self, span: &Span, kind: &OwnedKind, given: bool) {
         let stored = kind.versions.values().filter(|version| version.stored).count();
         if given && kind.versions.is_empty() {
-            self.bad_kind(span, "the kind has no version".to_owned(), "write `versions.v1.spec = { ... }`".to_owned());
+            self.bad_kind(
+                span,
+                "the kind has no version".to_owned(),
+                "write `versions.v1.spec = { ... }`".to_owned(),
+            );
         } else if kind.versions.len() > 1 && stored != 1 {
             self.bad_kind(
                 span,
@@ -124,7 +142,7 @@ impl Outliner<'_> {
                     "status" => version.status = self.contract(&place),
                     "stored" => version.stored = self.flag(&place).unwrap_or_default(),
                     "served" => version.served = self.flag(&place).unwrap_or(true),
-                    _ => drop(self.look(&place)),
+                    _ => self.unknown_field(&place, "a version", &["spec", "status", "stored", "served"]),
                 }
             }
             versions.insert(field.name, version);
@@ -136,16 +154,37 @@ impl Outliner<'_> {
     fn contract(&mut self, spot: &Spot) -> Option<ContractRef> {
         self.look(spot)?;
         match self.evaluator.describe(&spot.place) {
-            Ok(contract) => self.tags_in(&contract, &self.span_of(&spot.path).clone(), MAX_DEPTH),
+            Ok(contract) => {
+                let below = spot.path.last().cloned().unwrap_or_default();
+                self.note_fields(&contract, &mut vec![below], MAX_DEPTH);
+                self.tags_in(&contract, &self.span_of(&spot.path).clone(), MAX_DEPTH);
+            }
             Err(failure) => self.failed(&spot.path, &failure),
         }
         Some(ContractRef { path: spot.path.clone(), span: self.span_of(&spot.path) })
     }
 
+    /// Remembers which fields are strings, where all kinds agree.
+    fn note_fields(&mut self, contract: &Contract, path: &mut Vec<String>, depth: usize) {
+        let Some(depth) = depth.checked_sub(1) else { return };
+        if let Form::Record { fields, .. } = &contract.form {
+            for field in fields {
+                path.push(field.name.clone());
+                self.note_fields(&field.contract, path, depth);
+                path.pop();
+            }
+            return;
+        }
+        let is_string = is_string(&contract.form);
+        let known = self.fields_of_kinds.entry(path.clone()).or_insert(is_string);
+        *known = *known && is_string;
+    }
+
     /// Objects hold strings, so a contract of tags refuses every one of them.
     fn tags_in(&mut self, contract: &Contract, place: &Span, depth: usize) {
         let Some(depth) = depth.checked_sub(1) else { return };
-        let place = contract.span.as_ref().filter(|span| !crate::is_library_file(&span.file)).unwrap_or(place);
+        let place =
+            contract.span.as_ref().filter(|span| !crate::is_library_file(&span.file)).unwrap_or(place);
         match &contract.form {
             Form::Enum(tags) => {
                 let listed = tags.iter().map(|(tag, _)| format!("\"{tag}\"")).collect::<Vec<_>>().join(", ");
@@ -170,10 +209,21 @@ impl Outliner<'_> {
     }
 }
 
+/// Whether a contract lets only strings pass.
+fn is_string(form: &Form) -> bool {
+    match form {
+        Form::String => true,
+        Form::Library(name) => STRING_TYPES.contains(&name.as_str()),
+        Form::All(parts) => parts.iter().any(|part| is_string(&part.form)),
+        _ => false,
+    }
+}
+
 /// `v1`, `v1beta2`, `v2alpha1`.
 fn is_version(name: &str) -> bool {
     let Some(rest) = name.strip_prefix('v') else { return false };
-    let digits = |text: &str| !text.is_empty() && !text.starts_with('0') && text.chars().all(|c| c.is_ascii_digit());
+    let digits =
+        |text: &str| !text.is_empty() && !text.starts_with('0') && text.chars().all(|c| c.is_ascii_digit());
     let mut parts = rest.splitn(2, |c: char| c.is_ascii_alphabetic());
     let major = parts.next().unwrap_or_default();
     if !digits(major) {

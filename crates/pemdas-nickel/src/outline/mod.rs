@@ -18,7 +18,7 @@ mod trees;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pemdas_core::blueprint::{Blueprint, Body, RootTarget};
+use pemdas_core::blueprint::Blueprint;
 use pemdas_core::diagnostic::{Diagnostic, Severity, Span};
 
 use crate::evaluator::{Evaluator, InProcess};
@@ -89,10 +89,16 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
         }
     };
     let trees = Trees::new(&syntax, sources);
-    let mut outliner = Outliner { evaluator, trees: &trees, whole, diagnostics: Vec::new() };
+    let mut outliner = Outliner {
+        evaluator,
+        trees: &trees,
+        whole,
+        diagnostics: Vec::new(),
+        fields_of_kinds: BTreeMap::new(),
+    };
     unpinned_imports(&mut outliner, &syntax);
     let blueprint = blueprint(&mut outliner);
-    lints::run(&mut outliner, blueprint.as_ref());
+    lints::run(&mut outliner);
     Outline { blueprint, diagnostics: tidy(outliner.diagnostics) }
 }
 
@@ -150,14 +156,17 @@ fn blueprint(outliner: &mut Outliner<'_>) -> Option<Blueprint> {
             outliner.report(
                 Diagnostic::error(codes::NO_BLUEPRINT, format!("a blueprint has no field `{}`", field.name))
                     .at(span, "")
-                    .hint("it has `name`, `kinds` and `nodes`; what they share goes into a `let` before them"),
+                    .hint(
+                        "it has `name`, `kinds` and `nodes`; what they share goes into a `let` before them",
+                    ),
             );
         }
     }
     for name in ["name", "nodes"] {
         if !has(name) {
             outliner.report(
-                Diagnostic::error(codes::NO_BLUEPRINT, format!("the blueprint has no `{name}`")).at(whole.clone(), ""),
+                Diagnostic::error(codes::NO_BLUEPRINT, format!("the blueprint has no `{name}`"))
+                    .at(whole.clone(), ""),
             );
         }
     }
@@ -169,11 +178,10 @@ fn blueprint(outliner: &mut Outliner<'_>) -> Option<Blueprint> {
     if has("nodes") {
         let nodes = root.field("nodes");
         for field in outliner.fields(&nodes).unwrap_or_default() {
-            let node = outliner.node(&nodes.field(&field.name), &field.name);
+            let node = outliner.node(&nodes.field(&field.name));
             blueprint.nodes.insert(field.name, node);
         }
     }
-    roots_are_known(outliner, &blueprint);
     Some(blueprint)
 }
 
@@ -181,23 +189,6 @@ fn blueprint(outliner: &mut Outliner<'_>) -> Option<Blueprint> {
 fn contract_version(outliner: &Outliner<'_>) -> Option<u32> {
     let version = outliner.evaluator.evaluate(&Spot::root().field(LIBRARY_FIELD).place).ok()?;
     version.as_u64().and_then(|version| u32::try_from(version).ok())
-}
-
-fn roots_are_known(outliner: &mut Outliner<'_>, blueprint: &Blueprint) {
-    for (name, node) in &blueprint.nodes {
-        let Body::Root(root) = &node.body else { continue };
-        let RootTarget::Owned(kind) = &root.target else { continue };
-        if !blueprint.kinds.contains_key(kind) {
-            let path = ["nodes", name, "root"].map(str::to_owned);
-            let known: Vec<&str> = blueprint.kinds.keys().map(String::as_str).collect();
-            let span = outliner.value_span_of(&path);
-            outliner.report(
-                Diagnostic::error(codes::OWNED_KIND, format!("this blueprint owns no kind \"{kind}\""))
-                    .at(span, "")
-                    .hint(format!("it owns: {}", if known.is_empty() { "none".to_owned() } else { known.join(", ") })),
-            );
-        }
-    }
 }
 
 /// In the order of the files, each problem once, not without end.

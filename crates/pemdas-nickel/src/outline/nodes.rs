@@ -1,21 +1,19 @@
 //! The nodes: what each is, and its clauses.
 
 use pemdas_core::blueprint::{
-    Absent, Body, Clause, Function, Node, Observe, Once, RESERVED_INPUTS, Report, Root, RootTarget, Template,
+    Absent, Body, Clause, Function, Node, Observe, Once, Report, Root, RootTarget, Template,
 };
-use pemdas_core::diagnostic::Diagnostic;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::codes;
 use super::identity::Wanted;
-use super::outliner::{Outliner, Spot};
+use super::outliner::{Outliner, Spot, suggestion};
 use crate::request::FieldSeen;
 
 impl Outliner<'_> {
     /// One node. What is wrong with it is reported; what can be known of it is there all the same.
-    pub(super) fn node(&mut self, spot: &Spot, name: &str) -> Node {
-        self.node_name(spot, name);
+    pub(super) fn node(&mut self, spot: &Spot) -> Node {
         let span = self.span_of(&spot.path);
         let fields = self.fields(spot).unwrap_or_default();
         let body = self.body(spot, &fields);
@@ -24,37 +22,29 @@ impl Outliner<'_> {
             let inner = spot.field(&field.name);
             let clause = Clause::ALL.iter().copied().find(|clause| clause.name() == field.name);
             let Some(clause) = clause else {
-                // The library says what is wrong with it.
-                drop(self.look(&inner));
+                self.unknown_clause(&inner, &field.name);
                 continue;
             };
             let written = self.trees.name_of(&inner.path).or_else(|| field.span.clone());
-            node.clauses.insert(clause, written.unwrap_or_else(|| node.span.clone()));
+            let problems = self.diagnostics.len();
             self.clause(&mut node, clause, &inner);
+            // What the library has refused is not there for the checks that follow.
+            if self.diagnostics.len() == problems {
+                node.clauses.insert(clause, written.unwrap_or_else(|| node.span.clone()));
+            }
         }
         node
     }
 
-    fn node_name(&mut self, spot: &Spot, name: &str) {
-        let reserved = RESERVED_INPUTS.contains(&name);
-        let proper = name.len() <= 63
-            && name.starts_with(|first: char| first.is_ascii_alphabetic())
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
-        if !reserved && proper {
-            return;
+    /// The library says what is wrong with it; a misspelt one gets the clause that is nearest.
+    fn unknown_clause(&mut self, spot: &Spot, name: &str) {
+        drop(self.look(spot));
+        let known: Vec<&str> = Clause::ALL.iter().map(|clause| clause.name()).collect();
+        if let Some(last) = self.diagnostics.last_mut()
+            && last.code == codes::UNKNOWN_CLAUSE
+        {
+            last.hint = Some(suggestion(name, &known));
         }
-        let message = if reserved {
-            format!("a node cannot be named `{name}`: functions find something else under `the.{name}`")
-        } else {
-            format!("\"{name}\" cannot be the name of a node")
-        };
-        let hint = if reserved {
-            "choose another name".to_owned()
-        } else {
-            "use at most 63 letters, digits, `_` and `-`, with a letter first".to_owned()
-        };
-        let span = self.span_of(&spot.path);
-        self.report(Diagnostic::error(codes::NODE_NAME, message).at(span, "").hint(hint));
     }
 
     fn body(&mut self, spot: &Spot, fields: &[FieldSeen]) -> Body {
@@ -62,7 +52,6 @@ impl Outliner<'_> {
         let flag = |outliner: &mut Self, name: &str| {
             has(name) && outliner.evaluator.evaluate(&spot.field(name).place).is_ok_and(|value| value == true)
         };
-        let late = flag(self, Clause::LateName.name());
         let clauses = [Clause::Root, Clause::Template, Clause::Observe, Clause::Absent, Clause::Value];
         let clause = clauses.into_iter().find(|clause| has(clause.name()));
         let inner = clause.map(|clause| spot.field(clause.name()));
@@ -73,12 +62,12 @@ impl Outliner<'_> {
             (Some(clause), Some(inner)) => self.function(&inner).map(|function| match clause {
                 Clause::Template => {
                     let complete = !has(Clause::StateOf.name());
-                    let wanted = Wanted { clause: "template", below_metadata: true, complete, late };
+                    let wanted = Wanted { clause: "template", below_metadata: true, complete };
                     let found = self.identity(&inner, &function, &wanted);
                     Body::Template(Template { function, object: found.object })
                 }
                 Clause::Observe => {
-                    let wanted = Wanted { clause: "observe", below_metadata: false, complete: true, late: true };
+                    let wanted = Wanted { clause: "observe", below_metadata: false, complete: true };
                     let found = self.identity(&inner, &function, &wanted);
                     let optional = flag(self, Clause::Optional.name());
                     Body::Observe(Observe {
@@ -89,7 +78,7 @@ impl Outliner<'_> {
                     })
                 }
                 Clause::Absent => {
-                    let wanted = Wanted { clause: "absent", below_metadata: false, complete: true, late: true };
+                    let wanted = Wanted { clause: "absent", below_metadata: false, complete: true };
                     let found = self.identity(&inner, &function, &wanted);
                     let having = has("having").then(|| self.shape(&spot.field("having"))).flatten();
                     Body::Absent(Absent { function, object: found.object, having })
@@ -105,13 +94,23 @@ impl Outliner<'_> {
         })
     }
 
+    fn only_fields(&mut self, spot: &Spot, what: &str, known: &[&str]) {
+        for field in self.evaluator.look(&spot.place).map(|seen| seen.fields).unwrap_or_default() {
+            if field.defined && !known.contains(&field.name.as_str()) {
+                self.unknown_field(&spot.field(&field.name), what, known);
+            }
+        }
+    }
+
     fn root_target(&mut self, spot: &Spot) -> Option<RootTarget> {
+        self.only_fields(spot, "a root", &["owned", "apiVersion", "kind", "selector"]);
         let value = self.value(spot)?;
         if let Some(owned) = value.get("owned").and_then(Value::as_str) {
             return Some(RootTarget::Owned(owned.to_owned()));
         }
         let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let selector = value.get("selector").and_then(|selector| serde_json::from_value(selector.clone()).ok());
+        let selector =
+            value.get("selector").and_then(|selector| serde_json::from_value(selector.clone()).ok());
         Some(RootTarget::Foreign { api_version: text("apiVersion"), kind: text("kind"), selector })
     }
 
@@ -169,13 +168,14 @@ impl Outliner<'_> {
                     let retry = self.value(&inner).and_then(|value| value.as_u64());
                     once.retry = retry.and_then(|retry| u32::try_from(retry).ok()).unwrap_or_default();
                 }
-                _ => drop(self.look(&inner)),
+                _ => self.unknown_field(&inner, "`once`", &["done", "result", "retry"]),
             }
         }
         Some(once)
     }
 
     fn report_clause(&mut self, spot: &Spot) -> Option<Report> {
+        self.only_fields(spot, "`report`", &["service", "port", "path", "field"]);
         let value = self.value(spot)?;
         let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
         let port = value.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());

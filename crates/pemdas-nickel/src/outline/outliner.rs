@@ -4,7 +4,8 @@ use pemdas_core::blueprint::{Function, Read};
 use pemdas_core::diagnostic::{Diagnostic, Span};
 use serde_json::Value;
 
-use super::failures;
+use super::{codes, failures};
+use super::lints::FieldsOfKinds;
 use super::reads::reads_of;
 use super::trees::{At, Trees};
 use crate::evaluator::Evaluator;
@@ -44,6 +45,8 @@ pub(super) struct Outliner<'e> {
     /// The blueprint as a whole.
     pub(super) whole: Span,
     pub(super) diagnostics: Vec<Diagnostic>,
+    /// What is known of the fields of owned kinds.
+    pub(super) fields_of_kinds: FieldsOfKinds,
 }
 
 impl<'e> Outliner<'e> {
@@ -86,6 +89,20 @@ impl<'e> Outliner<'e> {
         (seen.kind == Kind::Record).then(|| seen.fields.into_iter().filter(|field| field.defined).collect())
     }
 
+    /// Reports a field that means nothing where it stands, unless the library has more to say about it.
+    pub(super) fn unknown_field(&mut self, spot: &Spot, what: &str, known: &[&str]) {
+        if self.look(spot).is_none() {
+            return;
+        }
+        let name = spot.path.last().map_or("", String::as_str);
+        let span = self.span_of(&spot.path);
+        self.report(
+            Diagnostic::error(codes::UNKNOWN_CLAUSE, format!("{what} has no `{name}`"))
+                .at(span, "")
+                .hint(suggestion(name, known)),
+        );
+    }
+
     /// A value as data; a failure is reported.
     pub(super) fn value(&mut self, spot: &Spot) -> Option<Value> {
         match self.evaluator.evaluate(&spot.place) {
@@ -116,7 +133,8 @@ impl<'e> Outliner<'e> {
     /// A function that was looked at already.
     pub(super) fn function_seen(&self, spot: &Spot, seen_at: Option<&Span>) -> Function {
         let literal = self.literal_of(spot, seen_at);
-        let span = literal.and_then(|at| self.trees.span(at)).unwrap_or_else(|| self.value_span_of(&spot.path));
+        let span =
+            literal.and_then(|at| self.trees.span(at)).unwrap_or_else(|| self.value_span_of(&spot.path));
         let reads = match literal {
             Some(at) => reads_of(self.trees, at, 0),
             // Made by something that cannot be followed: it may read anything, unless it is a constant.
@@ -145,8 +163,23 @@ impl<'e> Outliner<'e> {
         let written = self.trees.value_of(&spot.path).and_then(|at| self.trees.expr(at));
         let computed = matches!(
             written,
-            Some(Expr::Call { .. } | Expr::Var(_) | Expr::Access { .. } | Expr::Operator { .. } | Expr::Match(_))
+            Some(
+                Expr::Call { .. }
+                    | Expr::Var(_)
+                    | Expr::Access { .. }
+                    | Expr::Operator { .. }
+                    | Expr::Match(_)
+            )
         );
         !wrapped || computed
+    }
+}
+
+/// What may have been meant.
+pub(super) fn suggestion(name: &str, known: &[&str]) -> String {
+    let nearest = known.iter().map(|other| (strsim::osa_distance(name, other), *other)).min();
+    match nearest {
+        Some((distance, other)) if distance <= 1 + name.len() / 4 => format!("did you mean `{other}`?"),
+        _ => format!("there are: {}", known.join(", ")),
     }
 }

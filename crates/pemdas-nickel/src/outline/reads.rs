@@ -42,7 +42,9 @@ impl<'a> Reader<'_, 'a> {
         let is_argument = |id: NodeId| {
             let binding = scopes.and_then(|scopes| scopes.of_var(id)?.binding)?;
             match binding {
-                Binding::Parameter { function: of, index, whole } if of == function.id && index == parameter => {
+                Binding::Parameter { function: of, index, whole }
+                    if of == function.id && index == parameter =>
+                {
                     Some(whole)
                 }
                 _ => None,
@@ -103,9 +105,7 @@ impl<'a> Reader<'_, 'a> {
             return false;
         }
         let functions = self.trees.views(head);
-        let takes = |at: &&At<'a>| {
-            matches!(self.trees.expr(**at), Some(Expr::Function { parameters, .. }) if index < parameters.len())
-        };
+        let takes = |at: &&At<'a>| matches!(self.trees.expr(**at), Some(Expr::Function { parameters, .. }) if index < parameters.len());
         if functions.is_empty() || functions.iter().filter(takes).count() != functions.len() {
             return false;
         }

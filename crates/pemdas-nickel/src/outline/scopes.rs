@@ -40,8 +40,7 @@ pub(super) struct Scopes {
 impl Scopes {
     /// Resolves every variable of a file.
     pub(super) fn of(tree: &Syntax) -> Self {
-        let mut walker =
-            Walker { tree, stack: Vec::new(), functions: Vec::new(), scopes: Self::default() };
+        let mut walker = Walker { tree, stack: Vec::new(), functions: Vec::new(), scopes: Self::default() };
         walker.visit(tree.root);
         walker.scopes
     }
@@ -105,7 +104,12 @@ impl<'a> Walker<'a> {
     }
 
     fn visit_field(&mut self, field: &'a FieldSyntax) {
-        field.computed.iter().chain(&field.annotations).chain(&field.value).for_each(|part| self.visit(*part));
+        field
+            .computed
+            .iter()
+            .chain(&field.annotations)
+            .chain(&field.value)
+            .for_each(|part| self.visit(*part));
     }
 
     fn visit_let(&mut self, recursive: bool, bindings: &'a [(PatternSyntax, NodeId)], body: NodeId) {
@@ -129,7 +133,8 @@ impl<'a> Walker<'a> {
     }
 
     fn resolve(&mut self, id: NodeId, name: &str) {
-        let mut found = self.stack.iter().rev().filter(|(bound, _)| *bound == name).map(|(_, binding)| *binding);
+        let mut found =
+            self.stack.iter().rev().filter(|(bound, _)| *bound == name).map(|(_, binding)| *binding);
         let binding = found.next();
         // A field that is defined in pieces binds its name more than once in the same record.
         let hidden = found.find(|outer| Some(*outer) != binding);
@@ -141,12 +146,9 @@ impl<'a> Walker<'a> {
 pub(super) fn children(expr: &Expr) -> Vec<NodeId> {
     let pattern_parts = |pattern: &PatternSyntax| pattern.inner.clone();
     match expr {
-        Expr::Null
-        | Expr::Bool(_)
-        | Expr::Number(_)
-        | Expr::String(_)
-        | Expr::Var(_)
-        | Expr::Import(_) => Vec::new(),
+        Expr::Null | Expr::Bool(_) | Expr::Number(_) | Expr::String(_) | Expr::Var(_) | Expr::Import(_) => {
+            Vec::new()
+        }
         Expr::Interpolation(parts) | Expr::Array(parts) | Expr::Type(parts) => parts.clone(),
         Expr::Access { inner, .. } => vec![*inner],
         Expr::Record { fields, .. } => fields

@@ -68,7 +68,9 @@ impl<'a> Trees<'a> {
 
     /// Every file with its tree and scopes.
     pub(super) fn each(&self) -> impl Iterator<Item = (&'a str, &'a Syntax, &Scopes)> {
-        self.files.iter().filter_map(|(file, tree)| Some((file.as_str(), tree, self.scopes.get(file.as_str())?)))
+        self.files
+            .iter()
+            .filter_map(|(file, tree)| Some((file.as_str(), tree, self.scopes.get(file.as_str())?)))
     }
 
     pub(super) fn node(&self, at: At<'_>) -> Option<&'a Node> {
@@ -195,9 +197,9 @@ impl<'a> Trees<'a> {
         let mut values = Vec::new();
         for view in self.views_within(at, hops) {
             if let Some(Expr::Record { fields, .. }) = self.expr(view) {
-                let of_name = fields.iter().filter(|field| {
-                    matches!(field.path.as_slice(), [Some(only)] if only.text == name)
-                });
+                let of_name = fields
+                    .iter()
+                    .filter(|field| matches!(field.path.as_slice(), [Some(only)] if only.text == name));
                 values.extend(of_name.filter_map(|field| field.value).map(|id| At { file: view.file, id }));
             }
         }
