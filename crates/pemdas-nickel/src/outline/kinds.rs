@@ -78,7 +78,11 @@ impl Outliner<'_> {
                         names.and_then(|names| serde_json::from_value(names).ok()).unwrap_or_default();
                 }
                 "versions" => kind.versions = self.versions(&inner),
-                _ => self.unknown_field(&inner, "a kind", &["group", "scope", "plural", "short_names", "versions"]),
+                _ => self.unknown_field(
+                    &inner,
+                    "a kind",
+                    &["group", "scope", "plural", "short_names", "versions"],
+                ),
             }
         }
         let has = |name: &str| fields.iter().any(|field| field.name == name);
@@ -213,7 +217,7 @@ impl Outliner<'_> {
 fn is_string(form: &Form) -> bool {
     match form {
         Form::String => true,
-        Form::Library(name) => STRING_TYPES.contains(&name.as_str()),
+        Form::Library { name, .. } => STRING_TYPES.contains(&name.as_str()),
         Form::All(parts) => parts.iter().any(|part| is_string(&part.form)),
         _ => false,
     }

@@ -4,10 +4,10 @@ use pemdas_core::blueprint::{Function, Read};
 use pemdas_core::diagnostic::{Diagnostic, Span};
 use serde_json::Value;
 
-use super::{codes, failures};
 use super::lints::FieldsOfKinds;
 use super::reads::reads_of;
 use super::trees::{At, Trees};
+use super::{codes, failures};
 use crate::evaluator::Evaluator;
 use crate::library::is_library_file;
 use crate::request::{Failure, FieldSeen, Kind, Place, Seen};
@@ -179,7 +179,7 @@ impl<'e> Outliner<'e> {
 pub(super) fn suggestion(name: &str, known: &[&str]) -> String {
     let nearest = known.iter().map(|other| (strsim::osa_distance(name, other), *other)).min();
     match nearest {
-        Some((distance, other)) if distance <= 1 + name.len() / 4 => format!("did you mean `{other}`?"),
+        Some((distance, other)) if distance <= 1.max(name.len() / 3) => format!("did you mean `{other}`?"),
         _ => format!("there are: {}", known.join(", ")),
     }
 }
