@@ -31,12 +31,14 @@ fn told(failure: &Failure) -> String {
 #[test]
 fn every_type_has_a_contract_that_loads() {
     let ids: Vec<&str> = Type::all_ids().collect();
-    let fields: Vec<String> =
-        ids.iter().map(|id| format!("\"{id}\" = import \"k8s/{id}.ncl\"")).collect();
+    let fields: Vec<String> = ids.iter().map(|id| format!("\"{id}\" = import \"k8s/{id}.ncl\"")).collect();
     let evaluator = load(&format!("{{ {} }}", fields.join(",\n")));
     for id in ids {
         let refused = evaluator.check(&Place::at([id]), &json!({ "noSuchField": 1 }));
-        assert!(matches!(&refused, Err(failure @ Failure::Failed { .. }) if told(failure).contains("noSuchField") || told(failure).contains("without fields")), "{id}: {refused:?}");
+        assert!(
+            matches!(&refused, Err(failure @ Failure::Failed { .. }) if told(failure).contains("noSuchField") || told(failure).contains("without fields")),
+            "{id}: {refused:?}"
+        );
     }
 }
 
@@ -49,7 +51,14 @@ fn kinds_are_found_by_their_api_version() {
         assert!(files.contains_key(&format!("k8s/{}.ncl", kind.body().unwrap().id())), "{name}");
         assert!(files.contains_key("k8s/scalars.ncl"));
     }
-    for name in ["k8s/", "k8s/.ncl", "k8s/apps/v1/Deployment", "apps/v1/Deployment.ncl", "k8s/apps/v1/Nope.ncl", "k8s/../x.ncl"] {
+    for name in [
+        "k8s/",
+        "k8s/.ncl",
+        "k8s/apps/v1/Deployment",
+        "apps/v1/Deployment.ncl",
+        "k8s/apps/v1/Nope.ncl",
+        "k8s/../x.ncl",
+    ] {
         assert!(!is_file(name) && file(name).is_none(), "{name}");
     }
 }
@@ -66,7 +75,10 @@ fn contracts_can_be_imported_from_any_folder_and_share_their_parts() {
     );
     let value = load_all(&sources).evaluate(&Place::root()).unwrap();
     // A contract judges and adds nothing.
-    assert_eq!(value["service"], json!({ "metadata": { "name": "web" }, "spec": { "ports": [{ "port": 80 }] } }));
+    assert_eq!(
+        value["service"],
+        json!({ "metadata": { "name": "web" }, "spec": { "ports": [{ "port": 80 }] } })
+    );
     assert_eq!(value["parts"]["spec"]["rules"], json!([]));
 }
 
@@ -79,18 +91,18 @@ fn a_file_of_the_blueprint_may_not_take_the_name_of_a_contract() {
 
 #[test]
 fn an_unknown_contract_is_no_file() {
-    let failure = InProcess::load(
-        &Sources::single(r#"import "k8s/apps/v1/Deploymnet.ncl""#),
-        &Limits::default(),
-    )
-    .unwrap_err();
+    let failure =
+        InProcess::load(&Sources::single(r#"import "k8s/apps/v1/Deploymnet.ncl""#), &Limits::default())
+            .unwrap_err();
     assert!(told(&failure).contains("k8s/apps/v1/Deploymnet.ncl"), "{}", told(&failure));
 }
 
 #[test]
 fn a_misspelt_field_is_told_at_its_place() {
     let text = r#"{ spec = { replicsa = 3, selector = {}, template = {} } } | (import "k8s/apps/v1/Deployment.ncl")"#;
-    let Err(Failure::Failed { diagnostics }) = load(text).evaluate(&Place::root()) else { panic!("accepted") };
+    let Err(Failure::Failed { diagnostics }) = load(text).evaluate(&Place::root()) else {
+        panic!("accepted")
+    };
     assert!(diagnostics[0].message.contains("replicsa"), "{diagnostics:?}");
     let start = u32::try_from(text.find("replicsa").unwrap()).unwrap();
     let places: Vec<u32> = diagnostics[0].labels.iter().map(|label| label.span.start).collect();
@@ -126,17 +138,24 @@ fn recursive_types_are_judged_all_the_way_down() {
 
 /// What the contracts judge as well. Labels, ports, keys of lists and namespaces are the validator's alone.
 fn shared(finding: &Finding) -> bool {
-    match &finding.problem {
-        Problem::UnknownField { .. } | Problem::MissingField { .. } | Problem::NotAllowed { .. } => true,
-        Problem::WrongType { .. } => true,
-        _ => false,
-    }
+    matches!(
+        finding.problem,
+        Problem::UnknownField { .. }
+            | Problem::MissingField { .. }
+            | Problem::NotAllowed { .. }
+            | Problem::WrongType { .. }
+    )
 }
 
 fn changed(object: &Value, path: &[Value], change: &str) -> Value {
     let pointer: String = path[..path.len() - 1]
         .iter()
-        .map(|step| format!("/{}", step.as_str().map_or(step.to_string(), |name| name.replace('~', "~0").replace('/', "~1"))))
+        .map(|step| {
+            format!(
+                "/{}",
+                step.as_str().map_or(step.to_string(), |name| name.replace('~', "~0").replace('/', "~1"))
+            )
+        })
         .collect();
     let mut object = object.clone();
     let parent = object.pointer_mut(&pointer).unwrap();
@@ -196,10 +215,19 @@ fn contracts_agree_with_the_validator() {
                 Err(Failure::Failed { .. }) => !native.findings.is_empty(),
                 Err(other) => panic!("{other:?}"),
             };
-            if theirs.is_ok() { accepted += 1 } else { refused += 1 }
+            if theirs.is_ok() {
+                accepted += 1;
+            } else {
+                refused += 1;
+            }
             if !agreed {
                 let messages: Vec<String> = native.findings.iter().map(Finding::message).collect();
-                wrong.push(format!("{} {} {change}: contract {:?}, validator {messages:?}", manifests[index]["kind"], words[1], theirs.map(|_| ()).map_err(|failure| told(&failure))));
+                wrong.push(format!(
+                    "{} {} {change}: contract {:?}, validator {messages:?}",
+                    manifests[index]["kind"],
+                    words[1],
+                    theirs.map(|_| ()).map_err(|failure| told(&failure))
+                ));
             }
         }
     }
@@ -210,9 +238,20 @@ fn contracts_agree_with_the_validator() {
 #[test]
 fn the_text_is_documented() {
     let text = file("k8s/apps/v1/DeploymentSpec.ncl").unwrap();
-    assert!(text.contains("# DeploymentSpec is the specification of the desired behavior of the Deployment."), "{text}");
-    assert!(text.contains("replicas | k8s.optional (k8s.Int32) | doc \"Number of desired pods.\" | optional,"), "{text}");
-    assert!(text.contains("selector | (import \"../../meta/v1/LabelSelector.ncl\") | doc \"Label selector for pods."), "{text}");
+    assert!(
+        text.contains("# DeploymentSpec is the specification of the desired behavior of the Deployment."),
+        "{text}"
+    );
+    assert!(
+        text.contains("replicas | k8s.optional (k8s.Int32) | doc \"Number of desired pods.\" | optional,"),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "selector | (import \"../../meta/v1/LabelSelector.ncl\") | doc \"Label selector for pods."
+        ),
+        "{text}"
+    );
 }
 
 #[test]

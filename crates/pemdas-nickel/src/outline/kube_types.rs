@@ -2,8 +2,8 @@
 
 use pemdas_core::blueprint::{Blueprint, Body, Node, ObjectIdentity, RootTarget};
 use pemdas_core::diagnostic::Span;
-use pemdas_core::kube_types::template_tree::{check_named, unknown_kind};
-use pemdas_core::kube_types::{Kind, Purpose};
+use pemdas_core::kube_types::Purpose;
+use pemdas_core::kube_types::template_tree::{check, check_named, unknown_kind};
 
 use super::outliner::{Outliner, Spot};
 use super::template_tree;
@@ -45,19 +45,17 @@ fn described<'b>(
 
 impl Outliner<'_> {
     fn template(&mut self, spot: &Spot, object: &ObjectIdentity, function: &Span, purpose: Purpose) {
-        let (Some(api_version), Some(kind)) = (object.api_version.known(), object.kind.known()) else {
-            return;
+        let Some(literal) = self.literal_of(spot, Some(function)) else {
+            // Made by something that cannot be followed: its kind may be known all the same.
+            return self.served_kind(object, function);
         };
-        let known = Kind::find(api_version, kind).is_ok();
-        match self.literal_of(spot, Some(function)) {
-            Some(literal) => {
-                let tree = template_tree::of_function(self.trees, literal);
-                self.diagnostics.extend(check_named(&tree, api_version, kind, purpose));
-            }
-            // Made by something that cannot be followed: its kind is known all the same.
-            None if !known => self.served_kind(object, function),
-            None => {}
-        }
+        let tree = template_tree::of_function(self.trees, literal);
+        let found = match (object.api_version.known(), object.kind.known()) {
+            (Some(api_version), Some(kind)) => check_named(&tree, api_version, kind, purpose),
+            // The evaluator could not tell, perhaps because of a contract on the template: what is written may.
+            _ => check(&tree, purpose),
+        };
+        self.diagnostics.extend(found);
     }
 
     fn served_kind(&mut self, object: &ObjectIdentity, place: &Span) {
