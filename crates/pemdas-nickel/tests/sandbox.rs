@@ -227,3 +227,21 @@ fn an_answer_is_the_one_to_the_question() {
         .collect();
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
+
+#[test]
+fn a_fault_of_the_evaluator_is_a_verdict_and_nothing_of_it_remains() {
+    // Zero to the power of minus one makes the evaluator panic.
+    let sources = Sources::single("{ f = fun n => std.number.pow 0 n, ok = 1 }");
+    let fault = Place::at(["f"]).call([json!(-1).into()]);
+    let pool = pool(|_| ());
+    let sandboxed = pool.load("a", &sources).unwrap();
+    let local = InProcess::load(&sources, &Limits::default()).unwrap();
+    let evaluators: [&dyn Evaluator; 2] = [&sandboxed, &local];
+    for evaluator in evaluators {
+        let Err(failure) = evaluator.evaluate(&fault) else { panic!("it should fail") };
+        assert_eq!(failure.diagnostics()[0].code, "PM0017");
+        assert!(!failure.is_transient());
+        assert_eq!(evaluator.evaluate(&Place::at(["ok"])), Ok(json!(1)));
+    }
+    assert_eq!(pool.stats().started, 2);
+}

@@ -7,7 +7,7 @@ use std::thread;
 use super::frame::{FromWorker, ToWorker, parse, read_bytes, write_bytes, write_frame};
 use super::isolation::{close_the_door, shut_in};
 use crate::engine::Engine;
-use crate::evaluator::{THREAD, guarded, quiet_panics};
+use crate::evaluator::{THREAD, guarded, is_fault, quiet_panics};
 use crate::limits::{Limits, Size};
 use crate::memory::MemoryProbe;
 use crate::request::{Answer, Failure, Kill};
@@ -83,9 +83,9 @@ fn serve(mut probe: Option<MemoryProbe>) -> io::Result<()> {
             ToWorker::Ask(request) => {
                 let Some(engine) = engine.as_mut() else { return Err(io::ErrorKind::NotFound.into()) };
                 let answer = guarded(|| engine.run(&request));
-                let crashed = matches!(answer, Err(Failure::Killed { why: Kill::Crash | Kill::Memory }));
+                let spent = is_fault(&answer) || matches!(answer, Err(Failure::Killed { why: Kill::Memory }));
                 tell(answer)?;
-                if crashed {
+                if spent {
                     return Ok(());
                 }
             }
