@@ -4,7 +4,7 @@
 //! line may say `# => JSON`; `nickel nodes` and `nickel kinds` are what stands in these records. `wrong=PMnnnn` says which
 //! diagnostic it gives; all others give none.
 
-mod support;
+mod reading;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ struct Block {
 }
 
 fn pages(directory: &str) -> Vec<PathBuf> {
-    let mut pages: Vec<PathBuf> = std::fs::read_dir(support::workspace(directory))
+    let mut pages: Vec<PathBuf> = std::fs::read_dir(reading::workspace(directory))
         .unwrap_or_else(|error| panic!("{directory}: {error}"))
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
@@ -77,7 +77,7 @@ fn run(block: &Block, names: &[String]) {
     };
     let sources = Sources::single(program);
     let (_, outline) = outline::load(&sources, &Limits::default());
-    let told = support::shown(&outline.diagnostics, &sources);
+    let told = reading::shown(&outline.diagnostics, &sources);
     match wrong {
         None => assert!(outline.diagnostics.is_empty(), "{place}:\n{told}"),
         Some(code) => {
@@ -144,7 +144,7 @@ fn every_code_has_a_page() {
     let codes: Vec<&str> = source.split('"').filter(|part| part.starts_with("PM02")).collect();
     assert!(codes.len() > 10, "{codes:?}");
     for code in codes {
-        let page = support::workspace("docs/diagnostics").join(format!("{code}.md"));
+        let page = reading::workspace("docs/diagnostics").join(format!("{code}.md"));
         assert!(page.exists(), "{code} has no page");
     }
 }
