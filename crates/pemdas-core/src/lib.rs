@@ -5,6 +5,7 @@
 //! the test `architecture` of the workspace.
 
 pub mod blueprint;
+pub mod crd;
 pub mod diagnostic;
 pub mod graph;
 pub mod health;

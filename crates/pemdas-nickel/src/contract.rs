@@ -12,6 +12,9 @@ pub struct Contract {
     /// Where it is written, if it is written in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<Span>,
+    /// What it answers when it is asked for its schema, keyword by keyword; none of a contract that does not know the question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Vec<(String, Argument)>>,
 }
 
 /// The forms of contract.
@@ -81,6 +84,9 @@ pub struct FieldContract {
     pub default: Option<Value>,
     /// Whether there is a default that is not plain data.
     pub computed_default: bool,
+    /// Whether the contract holds a value for it, so that an object without it gets that: `a = { b | Number | default = 1 }`.
+    #[serde(default)]
+    pub given: bool,
     /// Its documentation.
     pub doc: Option<String>,
     /// Where the field is written.

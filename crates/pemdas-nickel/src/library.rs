@@ -24,6 +24,8 @@ library! {
     "pemdas/v1.ncl",
     "pemdas/v1/clauses.ncl",
     "pemdas/v1/helpers.ncl",
+    "pemdas/v1/presentation.ncl",
+    "pemdas/v1/relations.ncl",
     "pemdas/v1/rules.ncl",
     "pemdas/v1/shapes.ncl",
     "pemdas/v1/tools.ncl",

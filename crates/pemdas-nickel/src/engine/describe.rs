@@ -13,6 +13,8 @@ use nickel_lang_core::eval::cache::Cache as _;
 use nickel_lang_core::eval::value::{Container, NickelValue, ValueContentRef};
 use nickel_lang_core::eval::{Closure, Environment};
 use nickel_lang_core::identifier::LocIdent;
+use nickel_lang_core::label::Label;
+use nickel_lang_core::position::PosIdx;
 use nickel_lang_core::term::record::{Field, RecordData};
 use nickel_lang_core::term::{RuntimeContract, Term, UnaryOp, make};
 use nickel_lang_core::transform::transform;
@@ -27,6 +29,10 @@ use crate::request::{Failure, Kind, Place};
 const MAX_LEVELS: u32 = 24;
 /// How many contracts it has at most.
 const MAX_CONTRACTS: u32 = 5_000;
+/// The tag that a contract which knows its schema answers instead of judging it. No object of a cluster can hold a tag.
+const QUESTION: &str = "pemdas/describe";
+/// The keywords of an answer that hold contracts.
+const HOLD_CONTRACTS: [&str; 4] = ["additionalProperties", "items", "of", "x-pemdas-all"];
 
 impl Engine {
     /// Describes the contract at a place. The engine must be fresh.
@@ -74,13 +80,18 @@ impl Describer<'_> {
     /// Describes a value that is used as a contract.
     fn value(&mut self, value: NickelValue, level: u32) -> Result<Contract, Failure> {
         if level > MAX_LEVELS || self.left == 0 {
-            return Ok(Contract { form: Form::Deeper, span: None });
+            return Ok(Contract { form: Form::Deeper, span: None, schema: None });
         }
         self.left -= 1;
         let closure = self.engine.whnf(value)?;
         let span = self.engine.files.of_idx(&self.engine.ctx.pos_table, closure.value.pos_idx());
         if let Some(name) = self.recognised(&closure.value, None) {
-            return Ok(Contract { form: Form::Library { name, arguments: Vec::new() }, span });
+            let schema = self.schema(closure, level)?;
+            return Ok(Contract { form: Form::Library { name, arguments: Vec::new() }, span, schema });
+        }
+        if kind_of(&closure.value) == Kind::Contract {
+            let schema = self.schema(closure, level)?;
+            return Ok(Contract { form: Form::Opaque(None), span, schema });
         }
         let form = match closure.value.content_ref() {
             ValueContentRef::Type(data) => return self.typ(&data.typ.clone(), &closure.env, level + 1),
@@ -88,7 +99,61 @@ impl Describer<'_> {
             ValueContentRef::Record(Container::Alloc(data)) => self.record(&data.clone(), level)?,
             _ => Form::Opaque(None),
         };
-        Ok(Contract { form, span })
+        Ok(Contract { form, span, schema: None })
+    }
+
+    /// What a contract answers to the question for its schema: a record of keywords. Some of them hold contracts again.
+    fn schema(
+        &mut self,
+        contract: Closure,
+        level: u32,
+    ) -> Result<Option<Vec<(String, Argument)>>, Failure> {
+        if kind_of(&contract.value) != Kind::Contract || level > MAX_LEVELS {
+            return Ok(None);
+        }
+        let Closure { value, env } = contract;
+        let asked = value.closurize(&mut self.engine.ctx.cache, env);
+        let question = NickelValue::enum_tag_posless(LocIdent::from(QUESTION));
+        let answer = RuntimeContract::new(asked, Label::default()).apply(question, PosIdx::NONE);
+        let answer = match self.engine.whnf(answer) {
+            Ok(closure) => closure,
+            Err(failure) if stops(&failure) => return Err(failure),
+            // It took the question for a value that it refuses.
+            Err(_) => return Ok(None),
+        };
+        let ValueContentRef::Record(Container::Alloc(data)) = answer.value.content_ref() else { return Ok(None) };
+        let mut keywords = Vec::new();
+        for (name, field) in &data.clone().fields {
+            let Some(value) = field.value_with_pending_contracts() else { continue };
+            let keyword = name.label().to_owned();
+            let said = if HOLD_CONTRACTS.contains(&keyword.as_str()) {
+                self.argument_value(value, level + 1)?
+            } else {
+                match self.engine.export(value) {
+                    Ok(data) => Argument::Data(data),
+                    Err(failure) if stops(&failure) => return Err(failure),
+                    Err(_) => continue,
+                }
+            };
+            keywords.push((keyword, said));
+        }
+        keywords.sort_by(|a, b| a.0.cmp(&b.0));
+        Ok(Some(keywords))
+    }
+
+    /// A contract in an answer, or a list of them.
+    fn argument_value(&mut self, value: NickelValue, level: u32) -> Result<Argument, Failure> {
+        let closure = self.engine.whnf(value.clone())?;
+        if let ValueContentRef::Array(container) = closure.value.content_ref() {
+            let mut all = Vec::new();
+            if let Container::Alloc(data) = container {
+                for element in data.array.iter() {
+                    all.push(self.term(element, &closure.env, level + 1)?);
+                }
+            }
+            return Ok(Argument::Contract(Contract { form: Form::All(all), span: None, schema: None }));
+        }
+        Ok(Argument::Contract(self.term(&value, &Environment::new(), level + 1)?))
     }
 
     /// The name that a value has in the library.
@@ -118,7 +183,7 @@ impl Describer<'_> {
     fn typ(&mut self, typ: &Type, env: &Environment, level: u32) -> Result<Contract, Failure> {
         let span = self.engine.files.of_pos(typ.pos);
         if level > MAX_LEVELS {
-            return Ok(Contract { form: Form::Deeper, span });
+            return Ok(Contract { form: Form::Deeper, span, schema: None });
         }
         let form = match &typ.typ {
             TypeF::Dyn | TypeF::Wildcard(_) => Form::Any,
@@ -151,6 +216,7 @@ impl Describer<'_> {
                             optional: false,
                             default: None,
                             computed_default: false,
+                            given: false,
                             doc: None,
                             span: self.engine.files.of_pos(row.id.pos),
                         }),
@@ -167,7 +233,7 @@ impl Describer<'_> {
             }
             TypeF::Symbol | TypeF::ForeignId | TypeF::Var(_) | TypeF::Forall { .. } => Form::Opaque(None),
         };
-        Ok(Contract { form, span })
+        Ok(Contract { form, span, schema: None })
     }
 
     /// Describes an expression in the place of a contract.
@@ -181,7 +247,13 @@ impl Describer<'_> {
             for argument in arguments {
                 described.push(self.argument(argument, env, level + 1)?);
             }
-            return Ok(Contract { form: made_by(name, described), span });
+            let made = term.clone().closurize(&mut self.engine.ctx.cache, env.clone());
+            let schema = match self.engine.whnf(made) {
+                Ok(closure) => self.schema(closure, level)?,
+                Err(failure) if stops(&failure) => return Err(failure),
+                Err(_) => None,
+            };
+            return Ok(Contract { form: made_by(name, described), span, schema });
         }
         let mut contract = match self.behind(term, env)? {
             Some(Closure { value, env }) if level < MAX_LEVELS => self.term(&value, &env, level + 1)?,
@@ -241,7 +313,7 @@ impl Describer<'_> {
             for element in data.array.iter() {
                 all.push(self.term(element, &closure.env, level + 1)?);
             }
-            return Ok(Argument::Contract(Contract { form: Form::All(all), span: None }));
+            return Ok(Argument::Contract(Contract { form: Form::All(all), span: None, schema: None }));
         }
         Ok(Argument::Contract(self.term(term, env, level + 1)?))
     }
@@ -278,9 +350,9 @@ impl Describer<'_> {
             None => {}
         }
         let contract = match all.len() {
-            0 => Contract { form: Form::Any, span: None },
+            0 => Contract { form: Form::Any, span: None, schema: None },
             1 => all.swap_remove(0),
-            _ => Contract { form: Form::All(all), span: None },
+            _ => Contract { form: Form::All(all), span: None, schema: None },
         };
         Ok(FieldContract {
             name: name.label().to_owned(),
@@ -288,6 +360,7 @@ impl Describer<'_> {
             optional: field.metadata.opt(),
             default,
             computed_default,
+            given: field.value.is_some() && !is_default,
             doc: field.metadata.doc().map(|doc| self.engine.bounded(doc)),
             span: self.engine.files.of_pos(name.pos),
         })
@@ -314,9 +387,9 @@ impl Describer<'_> {
         }
         let span = self.engine.files.of_idx(&self.engine.ctx.pos_table, closure.value.pos_idx());
         match self.engine.export(value) {
-            Ok(data) => Ok(Contract { form: Form::Exactly(data), span }),
+            Ok(data) => Ok(Contract { form: Form::Exactly(data), span, schema: None }),
             Err(failure) if stops(&failure) => Err(failure),
-            Err(_) => Ok(Contract { form: Form::Opaque(None), span }),
+            Err(_) => Ok(Contract { form: Form::Opaque(None), span, schema: None }),
         }
     }
 }

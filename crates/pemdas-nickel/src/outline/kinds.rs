@@ -21,6 +21,21 @@ const STRING_TYPES: [&str; 9] = [
     "Duration",
     "DateTime",
 ];
+/// What a kind may say.
+const KIND_FIELDS: [&str; 9] = [
+    "group",
+    "scope",
+    "plural",
+    "singular",
+    "short_names",
+    "categories",
+    "description",
+    "accept",
+    "versions",
+];
+/// What a version of a kind may say.
+const VERSION_FIELDS: [&str; 8] =
+    ["spec", "status", "stored", "served", "deprecated", "columns", "scale", "convert"];
 /// How deep a contract is looked into for tags.
 const MAX_DEPTH: usize = 16;
 
@@ -78,11 +93,11 @@ impl Outliner<'_> {
                         names.and_then(|names| serde_json::from_value(names).ok()).unwrap_or_default();
                 }
                 "versions" => kind.versions = self.versions(&inner),
-                _ => self.unknown_field(
-                    &inner,
-                    "a kind",
-                    &["group", "scope", "plural", "short_names", "versions"],
-                ),
+                // What only the drafted definition needs is read where it is drafted.
+                "singular" | "categories" | "description" | "accept" => {
+                    self.value(&inner);
+                }
+                _ => self.unknown_field(&inner, "a kind", &KIND_FIELDS),
             }
         }
         let has = |name: &str| fields.iter().any(|field| field.name == name);
@@ -152,7 +167,13 @@ impl Outliner<'_> {
                     }
                     "stored" => version.stored = self.flag(&place).unwrap_or_default(),
                     "served" => version.served = self.flag(&place).unwrap_or(true),
-                    _ => self.unknown_field(&place, "a version", &["spec", "status", "stored", "served"]),
+                    "columns" | "scale" | "deprecated" => {
+                        self.value(&place);
+                    }
+                    "convert" => {
+                        self.look(&place);
+                    }
+                    _ => self.unknown_field(&place, "a version", &VERSION_FIELDS),
                 }
             }
             versions.insert(field.name, version);

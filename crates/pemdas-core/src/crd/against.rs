@@ -1,0 +1,1 @@
+//! What a definition that is given checks beyond a draft.

@@ -1,0 +1,1 @@
+//! Whether a new draft may follow an old definition.
