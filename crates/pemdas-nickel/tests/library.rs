@@ -194,7 +194,7 @@ fn pages_left_by(function: &str, calls: usize) -> usize {
         let place = Place::at(["f"]).call([json!({ "n": number, "s": format!("s{number}") }).into()]);
         loaded.evaluate(&place).unwrap_or_else(|failure| panic!("{function}: {failure:?}"));
     };
-    (0..300).for_each(call);
+    (0..100).for_each(call);
     let before = resident_pages();
     (0..calls).for_each(call);
     resident_pages().saturating_sub(before)
@@ -203,7 +203,7 @@ fn pages_left_by(function: &str, calls: usize) -> usize {
 /// A `let rec` inside of a function leaves some 16 KiB (4 pages) behind in each call.
 #[test]
 fn helpers_leave_no_memory_behind() {
-    let calls = 2_000;
+    let calls = 1_000;
     let allowed = calls / 4; // A quarter of a page for each call: noise of the allocator is far less, a leak far more.
     let helpers = "{
         a = v.sort [the.s, \"b\", \"a\", \"d\", \"c\"],

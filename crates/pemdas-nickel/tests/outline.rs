@@ -331,11 +331,11 @@ fn reads_are_followed_into_the_authors_own_functions() {
     let parts = "{ helper = fun the => the.b.c, other = fun x the => \"%{x} %{the.e}\" }";
     let main = format!(
         "{HEAD}let parts = import \"parts.ncl\" in
-         let local = fun n the => the.d + n in
+         let near = fun n the => the.d + n in
          {{ name = \"test\", nodes = {{
            chain = {{ value = fun the => the.root.spec.image }},
            shadow = {{ value = fun the => (fun the => the.no) the.yes }},
-           local = {{ value = fun the => local 1 the }},
+           local = {{ value = fun the => near 1 the }},
            imported = {{ value = fun the => parts.helper the ++ parts.other \"x\" the }},
            whole = {{ value = fun the => std.serialize 'Json the }},
            apart = {{ value = fun {{ root, a, .. }} => root.x + a }},
@@ -361,7 +361,7 @@ fn reads_are_followed_into_the_authors_own_functions() {
 #[test]
 fn a_blueprint_may_have_several_files() {
     let main = format!(
-        "{HEAD}{{ name = \"test\", kinds = import \"kinds.ncl\", nodes = import \"parts/nodes.ncl\" & {{ more = {{ value = 1, also = [\"x\"] }} }} }}
+        "{HEAD}{{ name = \"test\", kinds = import \"kinds.ncl\", nodes = (import \"parts/nodes.ncl\") & {{ more = {{ value = 1, also = [\"x\"] }} }} }}
          | Blueprint"
     );
     let sources = Sources::single(main)
