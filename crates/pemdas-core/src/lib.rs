@@ -8,6 +8,7 @@ pub mod blueprint;
 pub mod diagnostic;
 pub mod graph;
 pub mod health;
+pub mod kube_types;
 pub mod path;
 pub mod quantity;
 pub mod shape;
