@@ -272,4 +272,8 @@ impl<'a> check::Node<'a> for Placed<'a> {
     fn mark(self) -> Self::Mark {
         self.tree.span.as_ref().or(self.around)
     }
+
+    fn is_null(self) -> bool {
+        self.tree.form == Form::Null
+    }
 }

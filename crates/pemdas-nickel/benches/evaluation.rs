@@ -1,0 +1,2 @@
+//! What evaluation costs.
+fn main() {}
