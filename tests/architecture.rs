@@ -16,6 +16,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     ("pemdas-sim", &["pemdas-core"]),
     ("pemdas", &["pemdas-core", "pemdas-kube", "pemdas-nickel", "pemdas-sim"]),
     ("pemdas-testbed", &[]),
+    ("kube-types-gen", &["pemdas-core"]),
     ("xtask", &[]),
     ("pemdas-tests", &["pemdas-core", "pemdas-kube", "pemdas-nickel", "pemdas-sim", "pemdas-testbed"]),
 ];
@@ -26,7 +27,7 @@ const KEPT_WITHIN: &[(&str, &[&str])] = &[
     ("kube", &["pemdas-kube", "pemdas-tests"]),
     ("k8s-openapi", &["pemdas-kube", "pemdas-tests"]),
     ("clap", &["pemdas", "pemdas-testbed"]),
-    ("anyhow", &["pemdas"]),
+    ("anyhow", &["kube-types-gen", "pemdas"]),
 ];
 
 /// What must not stand even behind the core's dependencies: time, chance, threads of execution, the outside world.

@@ -1,5 +1,7 @@
 //! Every example loads clean, and every function of it works on its sample: what is rendered are objects.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "a test says what it expects by panicking")]
+
 mod reading;
 
 use std::collections::BTreeMap;
@@ -8,6 +10,7 @@ use std::path::Path;
 use pemdas_core::blueprint::{Blueprint, Body, Function, Node, RootTarget, WantedShape, WantedShapeForm};
 use pemdas_core::diagnostic::Severity;
 use pemdas_core::graph::Graph;
+use pemdas_core::kube_types::{Finding, Kind, Purpose, validate};
 use pemdas_nickel::outline;
 use pemdas_nickel::{Evaluator as _, InProcess, Limits, Place, Sources};
 use serde_json::{Map, Value, json};
@@ -187,6 +190,15 @@ fn is_object(name: &str, object: &Value) {
     for pointer in ["/apiVersion", "/kind", "/metadata/name"] {
         let found = object.pointer(pointer).and_then(Value::as_str);
         assert!(found.is_some_and(|text| !text.is_empty()), "{name}: {pointer} of {object}");
+    }
+    // Of a built-in kind, it is one that the API server would take.
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    if let Ok(kind) = Kind::find(text("apiVersion"), text("kind")) {
+        // What is patched over a sample of the cluster has a status.
+        let serious = |finding: &&Finding| finding.problem.severity() == Severity::Error;
+        let findings = validate(&kind, object, Purpose::Apply).findings;
+        let told: Vec<String> = findings.iter().filter(serious).map(Finding::message).collect();
+        assert!(told.is_empty(), "{name}: {told:#?}");
     }
 }
 

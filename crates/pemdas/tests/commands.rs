@@ -156,6 +156,14 @@ fn a_broken_blueprint_is_drawn_as_far_as_it_is_understood() {
 }
 
 #[test]
+fn a_code_is_explained() {
+    let output = pemdas().args(["check", "--explain", "pm0116"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0));
+    let page = fs::read_to_string("../../docs/diagnostics/PM0116.md").expect("a page");
+    assert_eq!(text(&output.stdout), page);
+}
+
+#[test]
 fn completions_and_manual_pages() {
     let output = pemdas().args(["completions", "bash"]).output().expect("it runs");
     assert!(output.status.success() && text(&output.stdout).contains("_pemdas"));

@@ -2,6 +2,7 @@
 //! quick to begin.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this program speaks to the terminal")]
 
+mod command;
 mod steps;
 mod tools;
 

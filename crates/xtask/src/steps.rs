@@ -3,6 +3,7 @@
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
+use crate::command::{cargo, succeed};
 use crate::tools;
 
 /// One check: its name, what it is for, and what it runs.
@@ -45,20 +46,6 @@ pub(crate) fn run(names: &[&str]) -> ExitCode {
     }
     println!("==> everything passed in {} s", all.elapsed().as_secs());
     ExitCode::SUCCESS
-}
-
-fn cargo(arguments: &[&str]) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(arguments);
-    command
-}
-
-pub(crate) fn succeed(command: &mut Command) -> Result<(), String> {
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{command:?} ended with {status}")),
-        Err(cause) => Err(format!("{command:?} could not be run: {cause}")),
-    }
 }
 
 fn format() -> Result<(), String> {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::steps::succeed;
+use crate::command::{cargo, succeed};
 
 const CARGO_DENY: &str = "0.20.2";
 
@@ -14,8 +14,7 @@ pub(crate) fn cargo_deny() -> Result<PathBuf, String> {
     if !program.is_file() {
         println!("    installing cargo-deny {CARGO_DENY} (once, some minutes)");
         // Unoptimised: it takes a third of the time to build, and checks in a second all the same.
-        let mut install = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        install.args(["install", "--locked", "--debug", "--quiet", "cargo-deny"]);
+        let mut install = cargo(&["install", "--locked", "--debug", "--quiet", "cargo-deny"]);
         install.arg(format!("--version=={CARGO_DENY}")).arg("--root").arg(&root);
         // Its own build must not see how ours is set up.
         install.env_remove("RUSTFLAGS").env_remove("CARGO_TARGET_DIR").current_dir(cache()?);

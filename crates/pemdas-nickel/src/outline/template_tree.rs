@@ -251,7 +251,8 @@ impl<'a> Reader<'a> {
 fn nested(names: &[(String, Option<Span>)], value: Tree) -> Tree {
     names.iter().rev().fold(value, |value, (name, span)| {
         let field = Field { name: name.clone(), span: span.clone(), value };
-        Tree { span: span.clone(), form: Form::Record { fields: vec![field], complete: true } }
+        // Without a place of its own: what is wrong with it is told at the name it belongs to.
+        Tree::new(Form::Record { fields: vec![field], complete: true })
     })
 }
 
