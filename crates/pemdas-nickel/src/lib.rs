@@ -44,6 +44,7 @@ pub mod contract;
 mod engine;
 mod evaluator;
 pub mod kube_contracts;
+pub mod kinds;
 mod library;
 mod limits;
 mod memo;
