@@ -3,6 +3,8 @@
 //! A header is `# gives: WORD or WORD ...`: `ok`, `fuel`, `too-large`, `time`, `memory`, `crash`, or the code of a diagnostic. `# ask:` says what
 //! is asked instead of the whole value. `@CANARY@` stands for the path of files whose text must appear nowhere.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test are the test")]
+
 mod support;
 
 use std::collections::BTreeMap;

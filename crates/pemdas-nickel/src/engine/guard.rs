@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use nickel_lang_core::ast::{Ast, Import, InputFormat, Node};
 use nickel_lang_core::cache::{SourceCache, SourcePath};
-use nickel_lang_core::parser::lexer::{Lexer, NormalToken, Token};
+use nickel_lang_core::parser::lexer::{Lexer, NormalToken, StringToken, Token};
 use nickel_lang_core::position::TermPos;
 use pemdas_core::diagnostic::{Diagnostic, Span};
 
@@ -57,13 +57,30 @@ pub(crate) fn tokens(text: &str) -> Tokens {
             Token::Normal(
                 NormalToken::RParen | NormalToken::RBrace | NormalToken::RBracket | NormalToken::EnumClose,
             ) => depth = depth.saturating_sub(1),
-            Token::Str(nickel_lang_core::parser::lexer::StringToken::DoubleQuote) => {
+            Token::Str(StringToken::DoubleQuote) => {
                 depth = depth.saturating_sub(1);
             }
             _ => {}
         }
     }
     seen
+}
+
+/// The paths that a text imports, as far as its tokens tell: for who looks for the files of a program, not for who guards them.
+pub(crate) fn import_paths(text: &str) -> Vec<String> {
+    let mut paths = Vec::new();
+    let mut last: Option<Token<'_>> = None;
+    let mut before: Option<Token<'_>> = None;
+    for token in Lexer::new(text) {
+        let Ok((_, token, _)) = token else { break };
+        let after_import = matches!(before, Some(Token::Normal(NormalToken::Import)))
+            && matches!(last, Some(Token::Normal(NormalToken::DoubleQuote)));
+        if let (true, Token::Str(StringToken::Literal(path))) = (after_import, &token) {
+            paths.push(path.clone());
+        }
+        before = last.replace(token);
+    }
+    paths
 }
 
 /// All imports in a syntax tree; none if it is nested too deeply to be looked at.
