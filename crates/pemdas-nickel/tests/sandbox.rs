@@ -245,3 +245,45 @@ fn a_fault_of_the_evaluator_is_a_verdict_and_nothing_of_it_remains() {
     }
     assert_eq!(pool.stats().started, 2);
 }
+
+#[test]
+fn a_worker_ends_with_its_parent_whatever_it_is_doing() {
+    use std::io::Write as _;
+    let limits = Limits { millis: 600_000, fuel: u64::MAX, memory: 4 << 30, ..Limits::default() };
+    let mut worker = std::process::Command::new(env!("CARGO_BIN_EXE_pemdas-nickel-worker"))
+        .args([format!("--memory={}", limits.memory), format!("--stack={}", limits.stack)])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = worker.stdin.take().unwrap();
+    let request = Request::Evaluate { place: call("spin", 0) };
+    for message in
+        [json!({ "load": { "sources": Sources::single(GOOD), "limits": limits } }), json!({ "ask": request })]
+    {
+        let bytes = serde_json::to_vec(&message).unwrap();
+        stdin.write_all(&u32::try_from(bytes.len()).unwrap().to_be_bytes()).unwrap();
+        stdin.write_all(&bytes).unwrap();
+    }
+    stdin.flush().unwrap();
+    // Without end, unless somebody ends it: what ends it is that there is nobody left.
+    drop(stdin);
+    assert!(worker.wait().unwrap().success());
+}
+
+#[test]
+fn a_worker_outlives_the_thread_that_started_it() {
+    let pool = pool(|_| ());
+    let sandboxed = std::thread::scope(|scope| {
+        scope.spawn(|| pool.load("a", &Sources::single(GOOD)).unwrap()).join().unwrap()
+    });
+    assert_eq!(sandboxed.evaluate(&double(2)), Ok(json!({ "value": 4 })));
+    assert_eq!(pool.stats().started, 1);
+}
+
+#[test]
+fn a_worker_is_not_for_use_by_hand() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_pemdas-nickel-worker")).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stdout.is_empty());
+}

@@ -24,7 +24,7 @@ impl Engine {
     pub(super) fn failure(&self, error: Error) -> Failure {
         if let Some(stop) = self.meter.stopped() {
             return match stop {
-                Stop::Fuel => Failure::FuelExhausted { fuel: self.limits.fuel },
+                Stop::Fuel => Failure::FuelExhausted { fuel: self.meter.given() },
                 Stop::Time => Failure::Killed { why: Kill::Time },
                 Stop::Memory => Failure::Killed { why: Kill::Memory },
             };
