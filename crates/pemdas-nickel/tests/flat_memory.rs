@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers of a test are the test")]
 
-mod support;
+mod workers;
 
 use pemdas_nickel::{Evaluator as _, Memo, Place, Sources};
 use serde_json::json;
@@ -27,7 +27,7 @@ fn the_parent_stays_as_it_is() {
     let sources = Sources::single(
         "{ render = fun the => { total = std.array.fold_left (fun acc x => acc + x) the.n [1, 2, 3], text = \"%{the.text}\" } }",
     );
-    let pool = support::pool(|config| {
+    let pool = workers::pool(|config| {
         config.recycle_bytes = 48 << 20;
         config.recycle_answers = 4_000;
         // The test counts memory, not time.

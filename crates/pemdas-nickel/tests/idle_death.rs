@@ -1,6 +1,6 @@
 //! A worker that dies while nobody asks it anything. Alone in its process: the worker is found as the only child.
 
-mod support;
+mod workers;
 
 use pemdas_nickel::{Evaluator as _, Place, Sources};
 use rustix::process::{Pid, Signal, kill_process};
@@ -24,7 +24,7 @@ fn children() -> Vec<i32> {
 
 #[test]
 fn nobody_notices() {
-    let pool = support::pool(|_| ());
+    let pool = workers::pool(|_| ());
     let sandboxed = pool.load("a", &Sources::single("{ double = fun n => n * 2 }")).unwrap();
     let [worker] = children()[..] else { panic!("one worker was expected, not {:?}", children()) };
     kill_process(Pid::from_raw(worker).unwrap(), Signal::KILL).unwrap();

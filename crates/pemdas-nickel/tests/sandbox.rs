@@ -1,6 +1,6 @@
 //! Evaluation in real worker processes.
 
-mod support;
+mod workers;
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use pemdas_nickel::{
     Answer, Evaluator, Failure, InProcess, Input, Kill, Limits, Place, Request, Size, Sources, WorkerCommand,
 };
 use serde_json::json;
-use support::pool;
+use workers::pool;
 
 const GOOD: &str = r#"
 {
@@ -163,7 +163,7 @@ fn old_and_large_workers_are_recycled_unnoticed() {
     }
     assert_eq!(pool.stats().recycled, 3);
 
-    let pool = support::pool(|config| config.recycle_bytes = 1);
+    let pool = workers::pool(|config| config.recycle_bytes = 1);
     let sandboxed = pool.load("a", &Sources::single(GOOD)).unwrap();
     for n in 0..3 {
         assert_eq!(sandboxed.evaluate(&double(n)), Ok(json!({ "value": n * 2 })));
@@ -202,7 +202,7 @@ fn a_program_that_is_no_worker_is_an_error() {
             program: program.into(),
             arguments: arguments.into_iter().map(Into::into).collect(),
         };
-        let pool = support::pool(|config| config.command = command);
+        let pool = workers::pool(|config| config.command = command);
         let Err(failure) = pool.load("a", &Sources::single("{}")) else { panic!("{program} is no worker") };
         assert!(failure.is_transient(), "{failure:?}");
     }
