@@ -71,6 +71,12 @@ impl Diagnostic {
         Self::new(Severity::Warning, code, message)
     }
 
+    /// Something worth knowing, with a code and a message, without places yet.
+    #[must_use]
+    pub fn remark(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Severity::Note, code, message)
+    }
+
     fn new(severity: Severity, code: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),

@@ -4,4 +4,13 @@
 //! gives the same bytes; knows neither Kubernetes clients nor Nickel. Kept by this crate's `clippy.toml` and by
 //! the test `architecture` of the workspace.
 
+pub mod blueprint;
 pub mod diagnostic;
+pub mod graph;
+pub mod health;
+pub mod kube_types;
+pub mod path;
+pub mod quantity;
+pub mod shape;
+pub mod text;
+pub mod truth;

@@ -50,6 +50,7 @@ mod limits;
 mod loader;
 mod memo;
 mod memory;
+pub mod outline;
 mod request;
 mod sandbox;
 mod sources;

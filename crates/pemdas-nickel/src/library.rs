@@ -11,9 +11,24 @@ pub struct LibraryFile {
     pub text: &'static str,
 }
 
-/// All files of the library. They may import each other by name.
-pub const LIBRARY: &[LibraryFile] =
-    &[LibraryFile { name: "pemdas.ncl", text: include_str!("../stdlib/pemdas.ncl") }];
+macro_rules! library {
+    ($($name:literal,)*) => {
+        /// All files of the library. They import each other by relative name.
+        pub const LIBRARY: &[LibraryFile] =
+            &[$(LibraryFile { name: $name, text: include_str!(concat!("../stdlib/", $name)) },)*];
+    };
+}
+
+library! {
+    "pemdas.ncl",
+    "pemdas/v1.ncl",
+    "pemdas/v1/clauses.ncl",
+    "pemdas/v1/helpers.ncl",
+    "pemdas/v1/rules.ncl",
+    "pemdas/v1/shapes.ncl",
+    "pemdas/v1/tools.ncl",
+    "pemdas/v1/values.ncl",
+}
 
 /// Whether a name belongs to the library.
 #[must_use]

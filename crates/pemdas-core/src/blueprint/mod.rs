@@ -1,0 +1,53 @@
+//! A blueprint as data: what an author wrote, with every union brought to one form and every place remembered.
+//!
+//! Functions and contracts stay in the evaluator. Here they are present by their path in the blueprint, the
+//! place they were written at, and the inputs they read: enough to build both graphs and to check them without
+//! evaluating anything.
+
+mod clause;
+mod edge;
+mod function;
+mod kind;
+mod node;
+mod object;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::diagnostic::Span;
+
+pub use clause::{Clause, Conflict, First, OnDelete, OnImmutable, Once, Own, Replace, Report, Superseded};
+pub use edge::{AlsoEdge, SequenceEdge, WantedShape, WantedShapeForm};
+pub use function::{ContractRef, Function, Input, RESERVED_INPUTS, Read};
+pub use kind::{KindVersion, OwnedKind, Scope};
+pub use node::{
+    Absent, Body, Node, Observe, Root, RootTarget, Selector, SelectorOperator, SelectorRule, Template,
+};
+pub use object::{NamePart, NameSegment, ObjectIdentity, StaticText};
+
+/// A whole blueprint in its normal form.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Blueprint {
+    /// The author's name for it.
+    pub name: String,
+    /// The major version of the standard library it is written for.
+    pub library: u32,
+    /// The whole blueprint in its main file.
+    pub span: Span,
+    /// The kinds this blueprint owns, by kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kinds: BTreeMap<String, OwnedKind>,
+    /// The nodes, by name.
+    #[serde(default)]
+    pub nodes: BTreeMap<String, Node>,
+}
+
+impl Blueprint {
+    /// A blueprint without kinds and nodes.
+    #[must_use]
+    pub fn new(name: impl Into<String>, library: u32, span: Span) -> Self {
+        Self { name: name.into(), library, span, kinds: BTreeMap::new(), nodes: BTreeMap::new() }
+    }
+}

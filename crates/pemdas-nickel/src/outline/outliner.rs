@@ -1,0 +1,185 @@
+//! The state of outlining a blueprint: whom to ask, where things are written, and what was found wrong.
+
+use pemdas_core::blueprint::{Function, Read};
+use pemdas_core::diagnostic::{Diagnostic, Span};
+use serde_json::Value;
+
+use super::lints::FieldsOfKinds;
+use super::reads::reads_of;
+use super::trees::{At, Trees};
+use super::{codes, failures};
+use crate::evaluator::Evaluator;
+use crate::library::is_library_file;
+use crate::request::{Failure, FieldSeen, Kind, Place, Seen};
+use crate::syntax::Expr;
+
+/// A place in the blueprint: the names that lead there, for the core; and the way, for the evaluator.
+#[derive(Debug, Clone)]
+pub(super) struct Spot {
+    pub(super) path: Vec<String>,
+    pub(super) place: Place,
+}
+
+impl Spot {
+    pub(super) fn root() -> Self {
+        Self { path: Vec::new(), place: Place::root() }
+    }
+
+    pub(super) fn field(&self, name: &str) -> Self {
+        let mut path = self.path.clone();
+        path.push(name.to_owned());
+        Self { path, place: self.place.clone().field(name) }
+    }
+
+    pub(super) fn index(&self, index: usize) -> Self {
+        let mut path = self.path.clone();
+        path.push(index.to_string());
+        Self { path, place: self.place.clone().index(index) }
+    }
+}
+
+/// Outlines one blueprint.
+pub(super) struct Outliner<'e> {
+    pub(super) evaluator: &'e dyn Evaluator,
+    pub(super) trees: &'e Trees<'e>,
+    /// The blueprint as a whole.
+    pub(super) whole: Span,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// What is known of the fields of owned kinds.
+    pub(super) fields_of_kinds: FieldsOfKinds,
+}
+
+impl<'e> Outliner<'e> {
+    /// Where a path is written: its last name, or the nearest name on the way to it.
+    pub(super) fn span_of(&self, path: &[String]) -> Span {
+        let nearest = (1..=path.len()).rev().find_map(|length| self.trees.name_of(path.get(..length)?));
+        nearest.unwrap_or_else(|| self.whole.clone())
+    }
+
+    /// Where the value of a path is written, else its name.
+    pub(super) fn value_span_of(&self, path: &[String]) -> Span {
+        let value = self.trees.value_of(path).and_then(|at| self.trees.span(at));
+        value.unwrap_or_else(|| self.span_of(path))
+    }
+
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// Reports why something at a path cannot be had.
+    pub(super) fn failed(&mut self, path: &[String], failure: &Failure) {
+        let span = self.span_of(path);
+        self.diagnostics.extend(failures::diagnostics(failure, &span));
+    }
+
+    /// Looks at a place; a failure is reported.
+    pub(super) fn look(&mut self, spot: &Spot) -> Option<Seen> {
+        match self.evaluator.look(&spot.place) {
+            Ok(seen) => Some(seen),
+            Err(failure) => {
+                self.failed(&spot.path, &failure);
+                None
+            }
+        }
+    }
+
+    /// The fields of a record that have a value; a failure, or something else than a record, is none.
+    pub(super) fn fields(&mut self, spot: &Spot) -> Option<Vec<FieldSeen>> {
+        let seen = self.look(spot)?;
+        (seen.kind == Kind::Record).then(|| seen.fields.into_iter().filter(|field| field.defined).collect())
+    }
+
+    /// Reports a field that means nothing where it stands, unless the library has more to say about it.
+    pub(super) fn unknown_field(&mut self, spot: &Spot, what: &str, known: &[&str]) {
+        if self.look(spot).is_none() {
+            return;
+        }
+        let name = spot.path.last().map_or("", String::as_str);
+        let span = self.span_of(&spot.path);
+        self.report(
+            Diagnostic::error(codes::UNKNOWN_CLAUSE, format!("{what} has no `{name}`"))
+                .at(span, "")
+                .hint(suggestion(name, known)),
+        );
+    }
+
+    /// A value as data; a failure is reported.
+    pub(super) fn value(&mut self, spot: &Spot) -> Option<Value> {
+        match self.evaluator.evaluate(&spot.place) {
+            Ok(value) => Some(value),
+            Err(failure) => {
+                self.failed(&spot.path, &failure);
+                None
+            }
+        }
+    }
+
+    /// A string; a failure is reported, anything else is what the library's contracts have refused already.
+    pub(super) fn text(&mut self, spot: &Spot) -> Option<String> {
+        self.value(spot)?.as_str().map(str::to_owned)
+    }
+
+    /// True or false.
+    pub(super) fn flag(&mut self, spot: &Spot) -> Option<bool> {
+        self.value(spot)?.as_bool()
+    }
+
+    /// The function at a place, with what it reads.
+    pub(super) fn function(&mut self, spot: &Spot) -> Option<Function> {
+        let seen = self.look(spot)?;
+        (seen.kind == Kind::Function).then(|| self.function_seen(spot, seen.span.as_ref()))
+    }
+
+    /// A function that was looked at already.
+    pub(super) fn function_seen(&self, spot: &Spot, seen_at: Option<&Span>) -> Function {
+        let literal = self.literal_of(spot, seen_at);
+        let span =
+            literal.and_then(|at| self.trees.span(at)).unwrap_or_else(|| self.value_span_of(&spot.path));
+        let reads = match literal {
+            Some(at) => reads_of(self.trees, at, 0),
+            // Made by something that cannot be followed: it may read anything, unless it is a constant.
+            None if self.may_read(spot, seen_at) => vec![Read { path: Vec::new(), span: span.clone() }],
+            None => Vec::new(),
+        };
+        Function { path: spot.path.clone(), span, reads }
+    }
+
+    /// The function literal that a place is defined as.
+    pub(super) fn literal_of(&self, spot: &Spot, seen_at: Option<&Span>) -> Option<At<'e>> {
+        if let Some(at) = seen_at.and_then(|span| self.trees.function_at(span)) {
+            return Some(at);
+        }
+        let views = self.trees.views(self.trees.value_of(&spot.path)?);
+        let only = views.as_slice();
+        match only {
+            [at] if matches!(self.trees.expr(*at), Some(Expr::Function { .. })) => Some(*at),
+            _ => None,
+        }
+    }
+
+    /// Whether a function without a known literal may read its argument. The library wraps constants in functions.
+    fn may_read(&self, spot: &Spot, seen_at: Option<&Span>) -> bool {
+        let wrapped = seen_at.is_none_or(|span| is_library_file(&span.file));
+        let written = self.trees.value_of(&spot.path).and_then(|at| self.trees.expr(at));
+        let computed = matches!(
+            written,
+            Some(
+                Expr::Call { .. }
+                    | Expr::Var(_)
+                    | Expr::Access { .. }
+                    | Expr::Operator { .. }
+                    | Expr::Match(_)
+            )
+        );
+        !wrapped || computed
+    }
+}
+
+/// What may have been meant.
+pub(super) fn suggestion(name: &str, known: &[&str]) -> String {
+    let nearest = known.iter().map(|other| (strsim::osa_distance(name, other), *other)).min();
+    match nearest {
+        Some((distance, other)) if distance <= 1.max(name.len() / 3) => format!("did you mean `{other}`?"),
+        _ => format!("there are: {}", known.join(", ")),
+    }
+}

@@ -1,0 +1,181 @@
+//! What each variable of a file means: the binding it resolves to, and the one that this binding hides.
+//!
+//! The fields of a record literal are in scope in its values: that is where most traps of the language come from.
+//! Of a definition `a.b = 1` only `a` is.
+
+use std::collections::BTreeMap;
+
+use crate::syntax::{Expr, FieldSyntax, NodeId, PatternSyntax, Syntax};
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Binding {
+    /// A `let`; `whole` unless it is destructured.
+    Let { value: NodeId, whole: bool },
+    /// A parameter of a function.
+    Parameter { function: NodeId, index: usize, whole: bool },
+    /// A field of a record literal around it.
+    Field { record: NodeId },
+    /// A pattern of a `match`.
+    Pattern,
+}
+
+/// A use of a variable.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Use {
+    /// What it means; none for what the file does not bind.
+    pub(super) binding: Option<Binding>,
+    /// What it would mean without the innermost binding.
+    pub(super) hidden: Option<Binding>,
+    /// The innermost function around it.
+    pub(super) function: Option<NodeId>,
+}
+
+/// The variables of a file.
+#[derive(Debug, Default)]
+pub(super) struct Scopes {
+    uses: BTreeMap<NodeId, Use>,
+}
+
+impl Scopes {
+    /// Resolves every variable of a file.
+    pub(super) fn of(tree: &Syntax) -> Self {
+        let mut walker = Walker { tree, stack: Vec::new(), functions: Vec::new(), scopes: Self::default() };
+        walker.visit(tree.root);
+        walker.scopes
+    }
+
+    /// What a variable means.
+    pub(super) fn of_var(&self, id: NodeId) -> Option<&Use> {
+        self.uses.get(&id)
+    }
+
+    /// All variables.
+    pub(super) fn uses(&self) -> impl Iterator<Item = (NodeId, &Use)> {
+        self.uses.iter().map(|(id, used)| (*id, used))
+    }
+}
+
+struct Walker<'a> {
+    tree: &'a Syntax,
+    stack: Vec<(&'a str, Binding)>,
+    functions: Vec<NodeId>,
+    scopes: Scopes,
+}
+
+impl<'a> Walker<'a> {
+    fn visit(&mut self, id: NodeId) {
+        let Some(node) = self.tree.get(id) else { return };
+        match &node.expr {
+            Expr::Var(name) => self.resolve(id, name),
+            Expr::Record { fields, includes, .. } => {
+                let before = self.stack.len();
+                let names = fields.iter().filter_map(|field| field.path.first()?.as_ref());
+                for name in names.chain(includes) {
+                    self.stack.push((&name.text, Binding::Field { record: id }));
+                }
+                for field in fields {
+                    self.visit_field(field);
+                }
+                self.stack.truncate(before);
+            }
+            Expr::Function { parameters, body } => {
+                let before = self.stack.len();
+                for (index, parameter) in parameters.iter().enumerate() {
+                    let whole = parameter.name.is_some();
+                    self.bind(parameter, Binding::Parameter { function: id, index, whole });
+                }
+                self.functions.push(id);
+                self.visit(*body);
+                self.functions.pop();
+                self.stack.truncate(before);
+            }
+            Expr::Let { recursive, bindings, body } => self.visit_let(*recursive, bindings, *body),
+            Expr::Match(branches) => {
+                for (pattern, guard, body) in branches {
+                    let before = self.stack.len();
+                    self.bind(pattern, Binding::Pattern);
+                    guard.iter().chain(std::iter::once(body)).for_each(|part| self.visit(*part));
+                    self.stack.truncate(before);
+                }
+            }
+            other => children(other).into_iter().for_each(|child| self.visit(child)),
+        }
+    }
+
+    fn visit_field(&mut self, field: &'a FieldSyntax) {
+        field
+            .computed
+            .iter()
+            .chain(&field.annotations)
+            .chain(&field.value)
+            .for_each(|part| self.visit(*part));
+    }
+
+    fn visit_let(&mut self, recursive: bool, bindings: &'a [(PatternSyntax, NodeId)], body: NodeId) {
+        let before = self.stack.len();
+        if !recursive {
+            bindings.iter().for_each(|(_, value)| self.visit(*value));
+        }
+        for (pattern, value) in bindings {
+            self.bind(pattern, Binding::Let { value: *value, whole: pattern.name.is_some() });
+        }
+        if recursive {
+            bindings.iter().for_each(|(_, value)| self.visit(*value));
+        }
+        self.visit(body);
+        self.stack.truncate(before);
+    }
+
+    fn bind(&mut self, pattern: &'a PatternSyntax, binding: Binding) {
+        pattern.inner.iter().for_each(|inner| self.visit(*inner));
+        self.stack.extend(pattern.binds.iter().map(|name| (name.text.as_str(), binding)));
+    }
+
+    fn resolve(&mut self, id: NodeId, name: &str) {
+        let mut found =
+            self.stack.iter().rev().filter(|(bound, _)| *bound == name).map(|(_, binding)| *binding);
+        let binding = found.next();
+        // A field that is defined in pieces binds its name more than once in the same record.
+        let hidden = found.find(|outer| Some(*outer) != binding);
+        self.scopes.uses.insert(id, Use { binding, hidden, function: self.functions.last().copied() });
+    }
+}
+
+/// The expressions directly inside an expression.
+pub(super) fn children(expr: &Expr) -> Vec<NodeId> {
+    let pattern_parts = |pattern: &PatternSyntax| pattern.inner.clone();
+    match expr {
+        Expr::Null | Expr::Bool(_) | Expr::Number(_) | Expr::String(_) | Expr::Var(_) | Expr::Import(_) => {
+            Vec::new()
+        }
+        Expr::Interpolation(parts) | Expr::Array(parts) | Expr::Type(parts) => parts.clone(),
+        Expr::Access { inner, .. } => vec![*inner],
+        Expr::Record { fields, .. } => fields
+            .iter()
+            .flat_map(|field| field.computed.iter().chain(&field.annotations).chain(&field.value))
+            .copied()
+            .collect(),
+        Expr::Function { parameters, body } => {
+            parameters.iter().flat_map(pattern_parts).chain(std::iter::once(*body)).collect()
+        }
+        Expr::Let { bindings, body, .. } => bindings
+            .iter()
+            .flat_map(|(pattern, value)| pattern_parts(pattern).into_iter().chain(std::iter::once(*value)))
+            .chain(std::iter::once(*body))
+            .collect(),
+        Expr::Call { head, arguments } => std::iter::once(*head).chain(arguments.iter().copied()).collect(),
+        Expr::If { condition, then, otherwise } => vec![*condition, *then, *otherwise],
+        Expr::Match(branches) => branches
+            .iter()
+            .flat_map(|(pattern, guard, body)| {
+                pattern_parts(pattern).into_iter().chain(*guard).chain(std::iter::once(*body))
+            })
+            .collect(),
+        Expr::Enum { argument, .. } => argument.iter().copied().collect(),
+        Expr::Operator { operands, .. } => operands.clone(),
+        Expr::Annotated { inner, annotations } => {
+            std::iter::once(*inner).chain(annotations.iter().copied()).collect()
+        }
+    }
+}

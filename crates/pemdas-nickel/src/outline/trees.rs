@@ -1,0 +1,280 @@
+//! The syntax of all files of a blueprint together: what is written where, by its path from the blueprint's value.
+//!
+//! The evaluator knows what a clause *is*; only the text knows where its names stand. The index follows what an
+//! author writes (`let`, imports, merges, calls of local functions) as far as that is plain; where it loses the way,
+//! the places that values carry with them help out.
+
+use std::collections::BTreeMap;
+
+use pemdas_core::diagnostic::Span;
+
+use super::scopes::{Binding, Scopes};
+use crate::sources::{MAIN, Sources};
+use crate::syntax::{Expr, Node, NodeId, Syntax};
+
+/// How many steps the index takes at most: a blueprint can be written so that there is no end of ways to a field.
+const MAX_STEPS: usize = 50_000;
+/// How deep below the blueprint the index goes: `nodes.x.also.y.before.z.extract` and a bit.
+const MAX_PATH: usize = 9;
+/// How many names, imports and merges are followed in a row.
+const MAX_HOPS: usize = 24;
+
+/// An expression in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct At<'a> {
+    pub(super) file: &'a str,
+    pub(super) id: NodeId,
+}
+
+/// A definition of a field.
+#[derive(Debug, Clone)]
+pub(super) struct Site<'a> {
+    /// The name as written: a field, or a string in a list of names.
+    pub(super) name: Option<Span>,
+    /// The value; none where only a deeper field is given here.
+    pub(super) value: Option<At<'a>>,
+}
+
+/// The syntax of a blueprint.
+pub(super) struct Trees<'a> {
+    files: &'a BTreeMap<String, Syntax>,
+    texts: &'a Sources,
+    scopes: BTreeMap<&'a str, Scopes>,
+    functions: BTreeMap<Span, At<'a>>,
+    sites: BTreeMap<Vec<String>, Vec<Site<'a>>>,
+    records: BTreeMap<At<'a>, Vec<String>>,
+}
+
+impl<'a> Trees<'a> {
+    /// Reads the syntax of a blueprint.
+    pub(super) fn new(files: &'a BTreeMap<String, Syntax>, texts: &'a Sources) -> Self {
+        let scopes = files.iter().map(|(name, tree)| (name.as_str(), Scopes::of(tree))).collect();
+        let mut functions = BTreeMap::new();
+        for (file, tree) in files {
+            for (id, node) in (0..).zip(&tree.nodes) {
+                if let (Expr::Function { .. }, Some(span)) = (&node.expr, &node.span) {
+                    functions.insert(span.clone(), At { file, id });
+                }
+            }
+        }
+        let mut trees =
+            Self { files, texts, scopes, functions, sites: BTreeMap::new(), records: BTreeMap::new() };
+        if let Some((file, tree)) = files.get_key_value(MAIN) {
+            let mut steps = MAX_STEPS;
+            trees.index(At { file, id: tree.root }, &mut Vec::new(), &mut steps);
+        }
+        trees
+    }
+
+    /// Every file with its tree and scopes.
+    pub(super) fn each(&self) -> impl Iterator<Item = (&'a str, &'a Syntax, &Scopes)> {
+        self.files
+            .iter()
+            .filter_map(|(file, tree)| Some((file.as_str(), tree, self.scopes.get(file.as_str())?)))
+    }
+
+    pub(super) fn node(&self, at: At<'_>) -> Option<&'a Node> {
+        self.files.get(at.file)?.get(at.id)
+    }
+
+    pub(super) fn expr(&self, at: At<'_>) -> Option<&'a Expr> {
+        self.node(at).map(|node| &node.expr)
+    }
+
+    pub(super) fn span(&self, at: At<'_>) -> Option<Span> {
+        self.node(at)?.span.clone()
+    }
+
+    pub(super) fn scopes(&self, file: &str) -> Option<&Scopes> {
+        self.scopes.get(file)
+    }
+
+    /// The text at a place.
+    pub(super) fn text(&self, span: &Span) -> Option<&'a str> {
+        self.texts.get(&span.file)?.get(span.start as usize..span.end as usize)
+    }
+
+    /// The function literal that is written at a place.
+    pub(super) fn function_at(&self, span: &Span) -> Option<At<'a>> {
+        self.functions.get(span).copied()
+    }
+
+    /// Where a path of the blueprint is written.
+    pub(super) fn sites(&self, path: &[String]) -> &[Site<'a>] {
+        self.sites.get(path).map_or(&[], Vec::as_slice)
+    }
+
+    /// Where the last name of a path is written.
+    pub(super) fn name_of(&self, path: &[String]) -> Option<Span> {
+        self.sites(path).iter().find_map(|site| site.name.clone())
+    }
+
+    /// The expression that a path is defined as.
+    pub(super) fn value_of(&self, path: &[String]) -> Option<At<'a>> {
+        self.sites(path).iter().find_map(|site| site.value)
+    }
+
+    /// The path of the blueprint that a record literal is the value of.
+    pub(super) fn path_of_record(&self, record: At<'a>) -> Option<&[String]> {
+        self.records.get(&record).map(Vec::as_slice)
+    }
+
+    /// What an expression leads to, through names, annotations, merges, branches, imports and local functions.
+    pub(super) fn views(&self, at: At<'a>) -> Vec<At<'a>> {
+        let mut found = Vec::new();
+        self.follow(at, MAX_HOPS, &mut found);
+        found
+    }
+
+    fn follow(&self, at: At<'a>, hops: usize, found: &mut Vec<At<'a>>) {
+        let (Some(expr), Some(hops)) = (self.expr(at), hops.checked_sub(1)) else { return };
+        let here = |id: NodeId| At { file: at.file, id };
+        match expr {
+            Expr::Let { body, .. } => self.follow(here(*body), hops, found),
+            Expr::Annotated { inner, .. } => self.follow(here(*inner), hops, found),
+            Expr::Operator { name, operands } if name == "(&)" => {
+                operands.iter().for_each(|operand| self.follow(here(*operand), hops, found));
+            }
+            Expr::If { then, otherwise, .. } => {
+                self.follow(here(*then), hops, found);
+                self.follow(here(*otherwise), hops, found);
+            }
+            Expr::Import(path) => {
+                if let Some((file, tree)) = self.imported(at.file, path) {
+                    self.follow(At { file, id: tree.root }, hops, found);
+                }
+            }
+            Expr::Call { head, .. } => {
+                for function in self.views_within(here(*head), hops) {
+                    if let Some(Expr::Function { body, .. }) = self.expr(function) {
+                        self.follow(At { file: function.file, id: *body }, hops, found);
+                    }
+                }
+            }
+            Expr::Access { inner, field } => {
+                for value in self.fields_of(here(*inner), &field.text, hops) {
+                    self.follow(value, hops, found);
+                }
+            }
+            Expr::Var(name) => match self.scopes(at.file).and_then(|scopes| scopes.of_var(at.id)?.binding) {
+                Some(Binding::Let { value, whole: true }) => self.follow(here(value), hops, found),
+                Some(Binding::Let { value, whole: false }) => {
+                    for value in self.fields_of(here(value), name, hops) {
+                        self.follow(value, hops, found);
+                    }
+                }
+                Some(Binding::Field { record }) => {
+                    for value in self.fields_of(here(record), name, hops) {
+                        self.follow(value, hops, found);
+                    }
+                }
+                Some(Binding::Parameter { .. } | Binding::Pattern) | None => {}
+            },
+            _ => found.push(at),
+        }
+    }
+
+    /// Whether an expression chooses between others.
+    pub(super) fn is_conditional(&self, at: At<'a>) -> bool {
+        let here = |id: NodeId| At { file: at.file, id };
+        match self.expr(at) {
+            Some(Expr::Let { body, .. }) => self.is_conditional(here(*body)),
+            Some(Expr::Annotated { inner, .. }) => self.is_conditional(here(*inner)),
+            Some(Expr::Call { head, .. }) => self.is_conditional(here(*head)),
+            Some(Expr::If { .. } | Expr::Match(_)) => true,
+            _ => false,
+        }
+    }
+
+    fn views_within(&self, at: At<'a>, hops: usize) -> Vec<At<'a>> {
+        let mut found = Vec::new();
+        self.follow(at, hops, &mut found);
+        found
+    }
+
+    /// The values of a field of what an expression leads to, where the field is defined as a whole.
+    fn fields_of(&self, at: At<'a>, name: &str, hops: usize) -> Vec<At<'a>> {
+        let mut values = Vec::new();
+        for view in self.views_within(at, hops) {
+            if let Some(Expr::Record { fields, .. }) = self.expr(view) {
+                let of_name = fields
+                    .iter()
+                    .filter(|field| matches!(field.path.as_slice(), [Some(only)] if only.text == name));
+                values.extend(of_name.filter_map(|field| field.value).map(|id| At { file: view.file, id }));
+            }
+        }
+        values
+    }
+
+    /// The file of the blueprint that an import names.
+    fn imported(&self, importer: &str, path: &str) -> Option<(&'a str, &'a Syntax)> {
+        let mut parts: Vec<&str> = importer.split('/').collect();
+        parts.pop();
+        for part in path.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => drop(parts.pop()),
+                name => parts.push(name),
+            }
+        }
+        self.files.get_key_value(&parts.join("/")).map(|(file, tree)| (file.as_str(), tree))
+    }
+
+    fn index(&mut self, at: At<'a>, path: &mut Vec<String>, steps: &mut usize) {
+        if path.len() >= MAX_PATH {
+            return;
+        }
+        for view in self.views(at) {
+            let Some(left) = steps.checked_sub(1) else { return };
+            *steps = left;
+            match self.expr(view) {
+                Some(Expr::Record { fields, includes, .. }) => {
+                    self.records.entry(view).or_insert_with(|| path.clone());
+                    for include in includes {
+                        self.add_site(path, &include.text, Site { name: include.span.clone(), value: None });
+                    }
+                    for field in fields {
+                        self.index_field(view.file, field, path, steps);
+                    }
+                }
+                // A list of names stands for a record of edges.
+                Some(Expr::Array(items)) => {
+                    for item in items {
+                        let item = At { file: view.file, id: *item };
+                        if let Some(Expr::String(text)) = self.expr(item) {
+                            self.add_site(path, text, Site { name: self.span(item), value: None });
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn index_field(
+        &mut self,
+        file: &'a str,
+        field: &'a crate::syntax::FieldSyntax,
+        path: &mut Vec<String>,
+        steps: &mut usize,
+    ) {
+        let depth = path.len();
+        for (position, name) in field.path.iter().enumerate() {
+            let Some(name) = name else { break };
+            let last = position + 1 == field.path.len();
+            let value = field.value.filter(|_| last).map(|id| At { file, id });
+            self.add_site(path, &name.text, Site { name: name.span.clone(), value });
+            path.push(name.text.clone());
+            if let Some(value) = value {
+                self.index(value, path, steps);
+            }
+        }
+        path.truncate(depth);
+    }
+
+    fn add_site(&mut self, path: &[String], name: &str, site: Site<'a>) {
+        let mut full = path.to_vec();
+        full.push(name.to_owned());
+        self.sites.entry(full).or_default().push(site);
+    }
+}

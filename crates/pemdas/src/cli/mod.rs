@@ -1,0 +1,77 @@
+//! The commands: flags are defined once, here, and help, completions and manual pages come from them.
+
+mod check;
+mod extras;
+mod graph;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::terminal::{self, Colour};
+
+/// Take control of the order of operations: a universal Kubernetes operator.
+#[derive(Debug, Parser)]
+#[command(name = "pemdas", version, about, arg_required_else_help = true, max_term_width = 100)]
+pub(crate) struct Arguments {
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    color: Colour,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Check(check::Check),
+    Graph(graph::Graph),
+    Completions(extras::Completions),
+    Man(extras::Man),
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Outcome {
+    /// All is well.
+    Clean,
+    /// It ran, and there are problems.
+    Problems,
+    /// It could not run.
+    CouldNotRun,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        Self::from(match outcome {
+            Outcome::Clean => 0,
+            Outcome::Problems => 1,
+            Outcome::CouldNotRun => 2,
+        })
+    }
+}
+
+/// Parses the command line and runs the command.
+pub(crate) fn run() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // Help and version are no failure; clap knows which goes where.
+        Err(usage) => {
+            let _ = usage.print();
+            return if usage.use_stderr() { Outcome::CouldNotRun } else { Outcome::Clean }.into();
+        }
+    };
+    let outcome = match arguments.command {
+        Command::Check(check) => check.run(arguments.color),
+        Command::Graph(graph) => graph.run(arguments.color),
+        Command::Completions(completions) => completions.run(),
+        Command::Man(man) => man.run(),
+    };
+    outcome.into()
+}
+
+/// Says why a command could not run.
+fn could_not_run(message: &str, hint: Option<&str>) -> Outcome {
+    let hint = hint.map(|hint| format!("\nhint: {hint}\n")).unwrap_or_default();
+    terminal::remark(&format!("error: {message}\n{hint}"));
+    Outcome::CouldNotRun
+}

@@ -1,0 +1,320 @@
+//! Both graphs as a picture that stands by itself: no script, no font, no style sheet from elsewhere.
+
+use std::fmt::Write as _;
+
+use pemdas_core::graph::AlsoOrigin;
+
+use super::{
+    Item, Picture, Role,
+    layout::{self, Block, Line, Point},
+};
+
+const NAME_SIZE: f64 = 14.0;
+const KIND_SIZE: f64 = 11.0;
+const LABEL_SIZE: f64 = 11.0;
+const MARGIN: f64 = 28.0;
+const LEGEND: f64 = 34.0;
+/// The width of a character as a part of its height: a little more than most are, so that nothing runs over.
+const BOLD_WIDTH: f64 = 0.60;
+const PLAIN_WIDTH: f64 = 0.55;
+
+/// How a line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Looks {
+    Also,
+    Implied,
+    Deleting,
+    Sequence,
+    State,
+}
+
+impl Looks {
+    fn class(self) -> &'static str {
+        match self {
+            Self::Also => "also",
+            Self::Implied => "implied",
+            Self::Deleting => "deleting",
+            Self::Sequence => "sequence",
+            Self::State => "state",
+        }
+    }
+}
+
+/// A line with what it says.
+struct Drawn {
+    looks: Looks,
+    label: String,
+    extract: bool,
+}
+
+/// The whole picture.
+pub(crate) fn picture(picture: &Picture) -> String {
+    let (mut blocks, mut lines, drawn) = parts(picture);
+    if !layout::place(&mut blocks, &mut lines) {
+        // Better a plain column than no picture.
+        for (index, block) in blocks.iter_mut().enumerate() {
+            block.middle = Point { x: block.size.x / 2.0, y: 70.0 * index as f64 + block.size.y / 2.0 };
+        }
+        lines.clear();
+    }
+    let (least, most) = bounds(&blocks, &lines);
+    let (dx, dy) = (MARGIN - least.x, MARGIN - least.y);
+    let width = (most.x - least.x + 2.0 * MARGIN).max(560.0);
+    let height = most.y - least.y + 2.0 * MARGIN + LEGEND;
+    let mut out = head(&picture.name, width, height);
+    let _ = writeln!(out, "<g transform=\"translate({dx:.1} {dy:.1})\">");
+    for wanted in [Looks::Implied, Looks::Also, Looks::Deleting, Looks::State, Looks::Sequence] {
+        for (line, drawn) in lines.iter().zip(&drawn).filter(|(_, it)| it.looks == wanted) {
+            out.push_str(&path(line, drawn));
+        }
+    }
+    for block in &blocks {
+        match picture.item(&block.id) {
+            Some(item) => out.push_str(&node(item, block)),
+            None => out.push_str(&condition(block)),
+        }
+    }
+    for (line, drawn) in lines.iter().zip(&drawn) {
+        out.push_str(&label(line, drawn));
+    }
+    out.push_str("</g>\n");
+    out.push_str(&legend(picture, height));
+    out.push_str("</svg>\n");
+    out
+}
+
+fn parts(picture: &Picture) -> (Vec<Block>, Vec<Line>, Vec<Drawn>) {
+    let nowhere = Point { x: 0.0, y: 0.0 };
+    let mut blocks: Vec<Block> = picture
+        .items
+        .iter()
+        .map(|item| Block { id: item.name.clone(), size: size(item), middle: nowhere })
+        .collect();
+    let (mut lines, mut drawn) = (Vec::new(), Vec::new());
+    let mut add = |from: &str, to: &str, weight: i32, it: Drawn| {
+        let label = (!it.label.is_empty()).then(|| Point {
+            x: it.label.chars().count() as f64 * LABEL_SIZE * PLAIN_WIDTH + 12.0,
+            y: LABEL_SIZE + 8.0,
+        });
+        lines.push(Line {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            label,
+            weight,
+            points: Vec::new(),
+            label_middle: None,
+        });
+        drawn.push(it);
+    };
+    for (index, need) in picture.needs.iter().enumerate() {
+        let looks = match need.origin {
+            AlsoOrigin::Deleting => Looks::Deleting,
+            AlsoOrigin::Written | AlsoOrigin::OwnRoot => Looks::Also,
+            AlsoOrigin::Extract => Looks::Implied,
+            // The thick line from the state to its object says it already.
+            AlsoOrigin::State => continue,
+        };
+        let label = need.when.as_ref().map(|when| format!("when {when}")).unwrap_or_default();
+        if need.reads.is_empty() {
+            add(&need.from, &need.to, 1, Drawn { looks, label, extract: false });
+            continue;
+        }
+        let id = format!("?{index}");
+        blocks.push(Block { id: id.clone(), size: Point { x: 26.0, y: 26.0 }, middle: nowhere });
+        add(&need.from, &id, 1, Drawn { looks, label, extract: false });
+        add(&id, &need.to, 2, Drawn { looks, label: String::new(), extract: false });
+        for read in &need.reads {
+            let it = Drawn { looks: Looks::Sequence, label: read.label(), extract: read.extract };
+            add(&read.from, &id, 3, it);
+        }
+    }
+    for wait in &picture.waits {
+        let looks = if wait.state { Looks::State } else { Looks::Sequence };
+        add(&wait.from, &wait.to, 6, Drawn { looks, label: wait.label(), extract: wait.extract });
+    }
+    (blocks, lines, drawn)
+}
+
+fn size(item: &Item) -> Point {
+    let name = item.name.chars().count() as f64 * NAME_SIZE * BOLD_WIDTH;
+    let kind = item.subtitle().chars().count() as f64 * KIND_SIZE * PLAIN_WIDTH;
+    let height = if item.subtitle().is_empty() { 34.0 } else { 48.0 };
+    Point { x: name.max(kind).max(56.0) + 32.0, y: height }
+}
+
+fn bounds(blocks: &[Block], lines: &[Line]) -> (Point, Point) {
+    let mut least = Point { x: 0.0, y: 0.0 };
+    let mut most = Point { x: 0.0, y: 0.0 };
+    let mut take = |middle: Point, half: Point| {
+        least = Point { x: least.x.min(middle.x - half.x), y: least.y.min(middle.y - half.y) };
+        most = Point { x: most.x.max(middle.x + half.x), y: most.y.max(middle.y + half.y) };
+    };
+    for block in blocks {
+        take(block.middle, Point { x: block.size.x / 2.0, y: block.size.y / 2.0 });
+    }
+    for line in lines {
+        for point in &line.points {
+            take(*point, Point { x: 4.0, y: 4.0 });
+        }
+        if let (Some(middle), Some(size)) = (line.label_middle, line.label) {
+            take(middle, Point { x: size.x / 2.0, y: size.y / 2.0 });
+        }
+    }
+    (least, most)
+}
+
+fn head(name: &str, width: f64, height: f64) -> String {
+    format!(
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}" role="img" font-family="Inter, 'Segoe UI', 'Helvetica Neue', Helvetica, 'DejaVu Sans', Arial, sans-serif">
+<title>{}</title>
+<style>
+.name {{ font-size: 14px; font-weight: 600; fill: #0f172a; text-anchor: middle }}
+.kind {{ font-size: 11px; fill: #64748b; text-anchor: middle }}
+.label {{ font-size: 11px; text-anchor: middle; fill: #1e40af }}
+.label.also, .label.implied {{ fill: #64748b }} .label.deleting {{ fill: #b91c1c }}
+.plate {{ fill: #ffffff; fill-opacity: 0.92 }}
+.line {{ fill: none }}
+.also {{ stroke: #94a3b8; stroke-width: 1.4; stroke-dasharray: 5 4 }}
+.implied {{ stroke: #cbd5e1; stroke-width: 1.2; stroke-dasharray: 1.5 4 }}
+.deleting {{ stroke: #dc2626; stroke-width: 1.4; stroke-dasharray: 5 4 }}
+.sequence {{ stroke: #2563eb; stroke-width: 2.2 }}
+.state {{ stroke: #2563eb; stroke-width: 2.2; stroke-dasharray: 1 4.5; stroke-linecap: round }}
+text {{ stroke: none }}
+.box {{ fill: #ffffff; stroke: #475569; stroke-width: 1.4 }}
+.root .box {{ fill: #4c1d95; stroke: #4c1d95 }} .root .name {{ fill: #ffffff }} .root .kind {{ fill: #ddd6fe }}
+.observe .box {{ fill: #f0fdf4; stroke: #15803d; stroke-dasharray: 5 3 }}
+.absent .box {{ fill: #fef2f2; stroke: #b91c1c; stroke-dasharray: 5 3 }} .absent .kind {{ fill: #b91c1c }}
+.value .box {{ fill: #fefce8; stroke: #a16207 }}
+.going .box {{ stroke: #dc2626 }}
+.condition {{ fill: #fffbeb; stroke: #b45309; stroke-width: 1.4 }} .question {{ font-size: 12px; font-weight: 700; fill: #b45309; text-anchor: middle }}
+</style>
+<defs>
+<marker id="after" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="11" markerHeight="11" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0.8 L10 5 L0 9.2 z" fill="#2563eb"/></marker>
+<marker id="needs" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path d="M1 1 L9 5 L1 9" fill="none" stroke="#94a3b8" stroke-width="1.6"/></marker>
+<marker id="ends" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path d="M1 1 L9 5 L1 9" fill="none" stroke="#dc2626" stroke-width="1.6"/></marker>
+<marker id="data" viewBox="0 0 10 10" refX="5" refY="5" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse"><circle cx="5" cy="5" r="4.4" fill="#2563eb"/></marker>
+</defs>
+<rect width="{width:.0}" height="{height:.0}" rx="10" fill="#ffffff"/>
+"##,
+        escaped(name)
+    )
+}
+
+/// A smooth line through its points: each inner point pulls the curve, the ends are met exactly.
+fn path(line: &Line, drawn: &Drawn) -> String {
+    let Some((first, rest)) = line.points.split_first() else { return String::new() };
+    let mut way = format!("M{:.1} {:.1}", first.x, first.y);
+    if let [only] = rest {
+        let _ = write!(way, " L{:.1} {:.1}", only.x, only.y);
+    }
+    for pair in rest.windows(2) {
+        let (pull, next) = (pair[0], pair[1]);
+        let last = rest.last() == Some(&next);
+        let end = if last { next } else { Point { x: (pull.x + next.x) / 2.0, y: (pull.y + next.y) / 2.0 } };
+        let _ = write!(way, " Q{:.1} {:.1} {:.1} {:.1}", pull.x, pull.y, end.x, end.y);
+    }
+    let marker = match drawn.looks {
+        Looks::Sequence | Looks::State => "after",
+        Looks::Also | Looks::Implied => "needs",
+        Looks::Deleting => "ends",
+    };
+    let start = if drawn.extract { " marker-start=\"url(#data)\"" } else { "" };
+    format!(
+        "<path class=\"line {}\" d=\"{way}\" marker-end=\"url(#{marker})\"{start}/>\n",
+        drawn.looks.class()
+    )
+}
+
+fn label(line: &Line, drawn: &Drawn) -> String {
+    let (Some(middle), Some(size)) = (line.label_middle, line.label) else { return String::new() };
+    let (left, top) = (middle.x - size.x / 2.0, middle.y - size.y / 2.0);
+    format!(
+        "<rect class=\"plate\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"4\"/><text class=\"label {}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
+        size.x,
+        size.y,
+        drawn.looks.class(),
+        middle.x,
+        middle.y + 4.0,
+        escaped(&drawn.label)
+    )
+}
+
+fn node(item: &Item, block: &Block) -> String {
+    let Point { x, y } = block.middle;
+    let (left, top) = (x - block.size.x / 2.0, y - block.size.y / 2.0);
+    let round = match item.role {
+        Role::Root | Role::Value => block.size.y / 2.0,
+        Role::Template | Role::Observe => 8.0,
+        Role::Absent => 2.0,
+    };
+    let going = if item.on_deletion && item.role != Role::Root { " going" } else { "" };
+    let subtitle = item.subtitle();
+    let name_at = if subtitle.is_empty() { y + 5.0 } else { y - 2.5 };
+    let kind = if subtitle.is_empty() {
+        String::new()
+    } else {
+        format!("<text class=\"kind\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>", y + 14.0, escaped(&subtitle))
+    };
+    format!(
+        "<g class=\"{}{going}\"><rect class=\"box\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"{round:.1}\"/><text class=\"name\" x=\"{x:.1}\" y=\"{name_at:.1}\">{}</text>{kind}</g>\n",
+        item.role.name(),
+        block.size.x,
+        block.size.y,
+        escaped(&item.name)
+    )
+}
+
+fn condition(block: &Block) -> String {
+    let Point { x, y } = block.middle;
+    format!(
+        "<path class=\"condition\" d=\"M{x:.1} {:.1} L{:.1} {y:.1} L{x:.1} {:.1} L{:.1} {y:.1} z\"/><text class=\"question\" x=\"{x:.1}\" y=\"{:.1}\">?</text>\n",
+        y - 13.0,
+        x + 13.0,
+        y + 13.0,
+        x - 13.0,
+        y + 4.2
+    )
+}
+
+/// What the lines mean; only those that are there.
+fn legend(picture: &Picture, height: f64) -> String {
+    let has = |origin| picture.needs.iter().any(|need| need.origin == origin);
+    let mut entries =
+        vec![("also", "needs", "needs (Also)", 86.0), ("sequence", "after", "then (Sequence)", 106.0)];
+    if picture.waits.iter().any(|wait| wait.state) {
+        entries.push(("state", "after", "then, the same object", 134.0));
+    }
+    if has(AlsoOrigin::Deleting) {
+        entries.push(("deleting", "ends", "needs on deletion", 112.0));
+    }
+    if picture.waits.iter().any(|wait| wait.extract) {
+        entries.push(("data", "", "data flows", 70.0));
+    }
+    let mut out = String::new();
+    let mut x = MARGIN;
+    let y = height - 20.0;
+    for (class, marker, text, width) in entries {
+        if class == "data" {
+            let _ =
+                writeln!(out, "<circle cx=\"{:.1}\" cy=\"{y:.1}\" r=\"3.6\" fill=\"#2563eb\"/>", x + 28.0);
+        } else {
+            let _ = writeln!(
+                out,
+                "<path class=\"line {class}\" d=\"M{x:.1} {y:.1} L{:.1} {y:.1}\" marker-end=\"url(#{marker})\"/>",
+                x + 32.0
+            );
+        }
+        let _ = writeln!(
+            out,
+            "<text class=\"kind\" style=\"text-anchor: start\" x=\"{:.1}\" y=\"{:.1}\">{text}</text>",
+            x + 39.0,
+            y + 4.0
+        );
+        x += 39.0 + width;
+    }
+    out
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

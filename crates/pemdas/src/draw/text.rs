@@ -1,0 +1,178 @@
+//! Both graphs for the terminal: what each root needs as a tree, and the order as a list of steps.
+
+use std::collections::BTreeSet;
+
+use pemdas_core::graph::AlsoOrigin;
+
+use super::{Item, Need, Picture, Role, Wait};
+
+/// A way to set words off; nothing without colour.
+struct Style {
+    colour: bool,
+}
+
+impl Style {
+    fn bold(&self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    fn dim(&self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    fn name(&self, item: &Item, text: &str) -> String {
+        self.paint(
+            match item.role {
+                Role::Root => "1;35",
+                Role::Template => "36",
+                Role::Observe => "32",
+                Role::Absent => "31",
+                Role::Value => "33",
+            },
+            text,
+        )
+    }
+
+    fn paint(&self, code: &str, text: &str) -> String {
+        if self.colour && !text.is_empty() {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// The whole picture.
+pub(crate) fn picture(picture: &Picture, colour: bool) -> String {
+    let style = Style { colour };
+    let mut out = format!("{}\n", style.bold(&picture.name));
+    for root in &picture.roots {
+        out.push_str(
+            &format!("\n{}\n", style.bold("What is needed (Also)"))
+                .repeat(usize::from(root == &picture.roots[0])),
+        );
+        tree(picture, root, &style, &mut out);
+    }
+    out.push_str(&format!("\n{}\n", style.bold("What comes after what (Sequence)")));
+    order(picture, &style, &mut out);
+    out
+}
+
+fn described(item: &Item, style: &Style) -> String {
+    let subtitle = item.subtitle();
+    let gap = if subtitle.is_empty() { "" } else { "  " };
+    format!("{}{gap}{}", style.name(item, &item.name), style.dim(&subtitle))
+}
+
+fn tree(picture: &Picture, root: &str, style: &Style, out: &mut String) {
+    if let Some(item) = picture.item(root) {
+        out.push_str(&format!("  {}\n", described(item, style)));
+    }
+    let mut drawn = BTreeSet::from([root.to_owned()]);
+    branch(picture, root, "  ", style, &mut drawn, out);
+}
+
+fn branch(
+    picture: &Picture,
+    from: &str,
+    indent: &str,
+    style: &Style,
+    drawn: &mut BTreeSet<String>,
+    out: &mut String,
+) {
+    let place = |need: &&Need| picture.items.iter().position(|item| item.name == need.to);
+    let mut needs: Vec<&Need> = picture.needs.iter().filter(|need| need.from == from).collect();
+    // A state is drawn beside its object, not above it.
+    needs.retain(|need| need.origin != AlsoOrigin::State);
+    needs.sort_by_key(|need| (need.origin == AlsoOrigin::Deleting, place(need)));
+    needs.dedup_by_key(|need| (need.to.clone(), need.origin == AlsoOrigin::Deleting));
+    for (index, need) in needs.iter().enumerate() {
+        let Some(item) = picture.item(&need.to) else { continue };
+        let last = index + 1 == needs.len();
+        let (fork, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+        let again = drawn.contains(&need.to);
+        let known = if again { style.dim("  (above)") } else { String::new() };
+        let said = if again { style.name(item, &item.name) } else { described(item, style) };
+        out.push_str(&format!("{indent}{}{said}{known}{}\n", style.dim(fork), remarks(need, style)));
+        if drawn.insert(need.to.clone()) {
+            branch(picture, &need.to, &format!("{indent}{}", style.dim(below)), style, drawn, out);
+        }
+    }
+}
+
+fn remarks(need: &Need, style: &Style) -> String {
+    let mut parts = Vec::new();
+    match need.origin {
+        AlsoOrigin::Deleting => parts.push("on deletion".to_owned()),
+        AlsoOrigin::Extract => parts.push("read".to_owned()),
+        AlsoOrigin::State | AlsoOrigin::Written | AlsoOrigin::OwnRoot => {}
+    }
+    if let Some(when) = &need.when {
+        parts.push(format!("when {when}"));
+    }
+    let reads: Vec<_> = need.reads.iter().map(|read| read.from.as_str()).collect();
+    if !reads.is_empty() {
+        parts.push(format!("known after {}", reads.join(", ")));
+    }
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!("  {}", style.dim(&format!("[{}]", parts.join("; "))))
+    }
+}
+
+fn order(picture: &Picture, style: &Style, out: &mut String) {
+    let ordered = |item: &&Item| {
+        item.step.is_none() || picture.waits.iter().any(|wait| wait.from == item.name || wait.to == item.name)
+    };
+    let mut items: Vec<&Item> = picture.items.iter().filter(ordered).collect();
+    items.sort_by_key(|item| item.step.unwrap_or(usize::MAX));
+    let width = items.iter().map(|item| item.name.chars().count()).max().unwrap_or(0);
+    let kinds = items.iter().map(|item| item.subtitle().chars().count()).max().unwrap_or(0).min(36);
+    let mut shown = None;
+    for item in &items {
+        let step = item.step.map_or_else(|| "?".to_owned(), |step| (step + 1).to_string());
+        let margin = if shown.as_ref() == Some(&step) { String::new() } else { step.clone() };
+        shown = Some(step);
+        let name = format!("{:width$}", item.name);
+        let subtitle = format!("{:kinds$}", item.subtitle());
+        let waits: Vec<_> = picture.waits.iter().filter(|wait| wait.to == item.name).collect();
+        let mut lines = waits.iter().map(|wait| waited(wait));
+        let line = format!(
+            "{:>4}  {}  {}  {}",
+            style.bold(&margin).replace(&margin, &format!("{margin:>4}")).trim_start_matches("    "),
+            style.name(item, &name),
+            style.dim(&subtitle),
+            lines.next().unwrap_or_default()
+        );
+        out.push_str(&format!("{}\n", line.trim_end()));
+        let pad = " ".repeat(4 + 2 + width + 2 + kinds + 2);
+        for more in lines {
+            out.push_str(&format!("{pad}{more}\n"));
+        }
+    }
+    let free: Vec<_> = picture
+        .items
+        .iter()
+        .filter(|item| item.role != Role::Root && !items.iter().any(|it| it.name == item.name))
+        .map(|item| style.name(item, &item.name))
+        .collect();
+    if !free.is_empty() {
+        out.push_str(&format!("  {} {}\n", style.dim("at any time:"), free.join(", ")));
+    }
+}
+
+fn waited(wait: &Wait) -> String {
+    let mut text = format!("after {}", wait.from);
+    if wait.state {
+        text.push_str(" (an earlier state)");
+    }
+    let label = wait.label();
+    if !label.is_empty() {
+        text.push_str(&format!(" is {label}"));
+    }
+    if wait.extract {
+        text.push_str(", reads it");
+    }
+    text
+}

@@ -1,0 +1,120 @@
+//! Diagnostics for people: the source with the places marked, what is wrong, and what to do.
+
+use std::collections::BTreeMap;
+
+use codespan_reporting::{
+    diagnostic::{Diagnostic as Report, Label as Mark, LabelStyle, Severity as Level},
+    files::SimpleFiles,
+    term::{self, Config, termcolor::Buffer},
+};
+use pemdas_core::diagnostic::{Diagnostic, Severity};
+
+use crate::load::Checked;
+
+/// All blueprints, each with its problems or a line that there are none, and a summary.
+pub(crate) fn blueprints(all: &[Checked], colour: bool) -> String {
+    let mut out = String::new();
+    for checked in all {
+        out.push_str(&diagnostics(checked, colour));
+        if checked.worst() != Some(Severity::Error) {
+            out.push_str(&clean(checked));
+        }
+    }
+    let count = |severity| all.iter().map(|it| it.count(severity)).sum::<usize>();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let counted = [(errors, "error"), (warnings, "warning")];
+    let said: Vec<_> =
+        counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| plural(*count, what)).collect();
+    if !said.is_empty() {
+        out.push_str(&format!("{} in {}\n", said.join(" and "), plural(all.len(), "blueprint")));
+    }
+    if all
+        .iter()
+        .flat_map(|it| &it.diagnostics)
+        .any(|it| it.severity != Severity::Note && !it.labels.is_empty())
+    {
+        out.push_str("`pemdas check --explain CODE` says more of each\n");
+    }
+    out
+}
+
+fn clean(checked: &Checked) -> String {
+    let (Some(blueprint), Some(graph)) = (&checked.blueprint, &checked.graph) else { return String::new() };
+    format!(
+        "{}: ok, {} with {} and {}\n",
+        checked.given.title,
+        plural(blueprint.nodes.len(), "node"),
+        plural(graph.also.len(), "Also edge"),
+        plural(graph.sequence.len(), "Sequence edge"),
+    )
+}
+
+fn plural(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The problems of one blueprint.
+pub(crate) fn diagnostics(checked: &Checked, colour: bool) -> String {
+    let mut files = SimpleFiles::new();
+    let mut ids = BTreeMap::new();
+    for (name, text) in &checked.given.files {
+        let title = checked.given.places.get(name).map_or(name, |place| &place.title);
+        ids.insert(name.as_str(), files.add(title.clone(), text.as_str()));
+    }
+    let mut buffer = if colour { Buffer::ansi() } else { Buffer::no_color() };
+    for diagnostic in &checked.diagnostics {
+        let report = report(diagnostic, &ids, &checked.given.files);
+        // A label beyond the end of its file cannot be drawn; the sentence is worth more than the picture.
+        if term::emit_to_write_style(&mut buffer, &config(), &files, &report).is_err() {
+            let bare = report.with_labels(Vec::new());
+            let _ = term::emit_to_write_style(&mut buffer, &config(), &files, &bare);
+        }
+        if let Some(hint) = &diagnostic.hint {
+            let label = if colour { "\u{1b}[1;36mhint\u{1b}[0m" } else { "hint" };
+            let _ = std::io::Write::write_all(&mut buffer, format!("{label}: {hint}\n\n").as_bytes());
+        }
+    }
+    String::from_utf8_lossy(buffer.as_slice()).into_owned()
+}
+
+fn config() -> Config {
+    Config::default()
+}
+
+fn report(
+    diagnostic: &Diagnostic,
+    ids: &BTreeMap<&str, usize>,
+    files: &BTreeMap<String, String>,
+) -> Report<usize> {
+    let level = match diagnostic.severity {
+        Severity::Error => Level::Error,
+        Severity::Warning => Level::Warning,
+        Severity::Note => Level::Note,
+    };
+    let mut notes = Vec::new();
+    let mut marks = Vec::new();
+    for label in &diagnostic.labels {
+        let (Some(id), Some(text)) = (ids.get(label.span.file.as_str()), files.get(&label.span.file)) else {
+            // A place in the library, which people do not have as a file.
+            notes.push(format!("in {}: {}", label.span.file, label.message));
+            continue;
+        };
+        let style = if label.primary { LabelStyle::Primary } else { LabelStyle::Secondary };
+        let range = clamp(text, label.span.start)..clamp(text, label.span.end.max(label.span.start));
+        marks.push(Mark::new(style, *id, range).with_message(label.message.clone()));
+    }
+    notes.extend(diagnostic.notes.iter().cloned());
+    Report::new(level)
+        .with_code(diagnostic.code.clone())
+        .with_message(diagnostic.message.clone())
+        .with_labels(marks)
+        .with_notes(notes)
+}
+
+fn clamp(text: &str, byte: u32) -> usize {
+    let mut byte = usize::try_from(byte).unwrap_or(usize::MAX).min(text.len());
+    while !text.is_char_boundary(byte) {
+        byte -= 1;
+    }
+    byte
+}
