@@ -76,6 +76,16 @@ impl Engine {
         };
         for label in raw.labels.into_iter().take(MAX_PARTS) {
             let message = self.bounded(&label.message);
+            let placed = self.placed.as_ref();
+            if let Some(path) =
+                placed.and_then(|placed| placed.path(label.file_id, label.range.start, label.range.end))
+            {
+                let note = self.bounded(&format!("in the data: {path}"));
+                if !diagnostic.notes.contains(&note) {
+                    diagnostic.notes.push(note);
+                }
+                continue;
+            }
             match self.files.name(label.file_id) {
                 Some(file) => diagnostic.labels.push(Label {
                     span: Span {

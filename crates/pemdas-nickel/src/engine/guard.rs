@@ -150,7 +150,8 @@ pub(crate) fn hidden(file: &str) -> Diagnostic {
 /// Whether the evaluator holds a file that is not one of ours. Nothing that it says may then be shown.
 pub(crate) fn stranger(sources: &SourceCache, known: &FileTable) -> bool {
     sources.file_paths.iter().any(|(id, path)| match path {
-        SourcePath::Std(_) => false,
+        // The evaluator's own library, and data of a request that was written out: never files.
+        SourcePath::Std(_) | SourcePath::Generated(_) => false,
         _ => known.name(*id).is_none(),
     })
 }
