@@ -7,7 +7,7 @@ use pemdas_core::{
     graph::Graph,
 };
 
-use pemdas_nickel::{Limits, Sources, outline};
+use pemdas_nickel::{InProcess, Limits, Sources, outline};
 
 use crate::input::Given;
 
@@ -36,12 +36,17 @@ impl Checked {
 }
 
 /// Looks at a blueprint.
-pub(crate) fn check(mut given: Given) -> Checked {
+pub(crate) fn check(given: Given) -> Checked {
+    check_and_keep(given).0
+}
+
+/// Looks at a blueprint; the evaluator is there to be asked more.
+pub(crate) fn check_and_keep(mut given: Given) -> (Checked, Option<InProcess>) {
     let mut diagnostics = std::mem::take(&mut given.diagnostics);
     if given.unreadable {
-        return Checked { given, blueprint: None, graph: None, diagnostics };
+        return (Checked { given, blueprint: None, graph: None, diagnostics }, None);
     }
-    let (blueprint, problems) = outline(&given);
+    let (evaluator, blueprint, problems) = outline(&given);
     diagnostics.extend(problems);
     let graph = blueprint.as_ref().map(|blueprint| {
         let (graph, problems) = Graph::of(blueprint);
@@ -49,21 +54,21 @@ pub(crate) fn check(mut given: Given) -> Checked {
         graph
     });
     tidy(&mut diagnostics);
-    Checked { given, blueprint, graph, diagnostics }
+    (Checked { given, blueprint, graph, diagnostics }, evaluator)
 }
 
 /// In the order of the files; of two that say the same of the same place, one.
-fn tidy(diagnostics: &mut Vec<Diagnostic>) {
+pub(crate) fn tidy(diagnostics: &mut Vec<Diagnostic>) {
     let place = |it: &Diagnostic| it.labels.first().map(|label| label.span.clone());
     diagnostics.sort_by(|a, b| (place(a), &a.code, &a.message).cmp(&(place(b), &b.code, &b.message)));
     diagnostics.dedup();
 }
 
 /// What the evaluator makes of the files.
-fn outline(given: &Given) -> (Option<Blueprint>, Vec<Diagnostic>) {
+fn outline(given: &Given) -> (Option<InProcess>, Option<Blueprint>, Vec<Diagnostic>) {
     let sources = given.files.iter().fold(Sources::new(), |sources, (name, text)| sources.with(name, text));
-    let (_, outline) = outline::load(&sources, &Limits::default());
-    (outline.blueprint, outline.diagnostics)
+    let (evaluator, outline) = outline::load(&sources, &Limits::default());
+    (evaluator, outline.blueprint, outline.diagnostics)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::schema::{ListType, Schema, Type};
 use change::Change;
 use cost::Budget;
 pub use cost::size_of;
-pub(super) use expression::field_path;
+
 
 /// Why a rule is left out of a draft.
 #[derive(Debug, Clone, PartialEq)]

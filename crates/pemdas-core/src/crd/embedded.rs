@@ -18,7 +18,9 @@ const QUANTITY: &str =
 /// is open because the type contains itself is told to `deeper`.
 pub fn embedded(id: &str, deeper: &mut dyn FnMut(&str)) -> Option<Schema> {
     let body = kube_types::Type::find(id)?;
-    Some(record(&body, &mut vec![body.id()], deeper))
+    let mut schema = record(&body, &mut vec![body.id()], deeper);
+    schema.embedded = true;
+    Some(schema)
 }
 
 fn record(body: &kube_types::Type, on_the_way: &mut Vec<&'static str>, deeper: &mut dyn FnMut(&str)) -> Schema {

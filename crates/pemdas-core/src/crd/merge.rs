@@ -63,6 +63,7 @@ fn take_limits(met: &mut Schema, rest: Schema) {
     met.span = met.span.take().or(rest.span);
     met.atomic |= rest.atomic;
     met.quantity |= rest.quantity;
+    met.embedded |= rest.embedded;
     met.minimum = tighter(met.minimum.take(), rest.minimum, |a, b| a > b);
     met.maximum = tighter(met.maximum.take(), rest.maximum, |a, b| a < b);
     met.min_length = met.min_length.max(rest.min_length);

@@ -9,6 +9,7 @@ pub mod cel;
 pub mod codes;
 pub mod compatibility;
 mod definition;
+pub mod difference;
 mod embedded;
 mod gap;
 mod json;

@@ -46,6 +46,8 @@ pub struct Schema {
     pub atomic: bool,
     /// Whether it is an amount that can be compared as one, such as `500m`.
     pub quantity: bool,
+    /// Whether it is one of Kubernetes' own types.
+    pub embedded: bool,
     /// The rules that the API server evaluates.
     pub rules: Vec<CelRule>,
     /// Rules that are not made into such yet.

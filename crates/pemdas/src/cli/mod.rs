@@ -1,8 +1,11 @@
 //! The commands: flags are defined once, here, and help, completions and manual pages come from them.
 
 mod check;
+mod crds;
 mod extras;
 mod graph;
+
+pub(crate) use crds::Compared;
 
 use std::process::ExitCode;
 
@@ -24,6 +27,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::Check),
+    Crds(crds::Crds),
     Graph(graph::Graph),
     Completions(extras::Completions),
     Man(extras::Man),
@@ -62,6 +66,7 @@ pub(crate) fn run() -> ExitCode {
     };
     let outcome = match arguments.command {
         Command::Check(check) => check.run(arguments.color),
+        Command::Crds(crds) => crds.run(arguments.color),
         Command::Graph(graph) => graph.run(arguments.color),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),

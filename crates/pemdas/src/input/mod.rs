@@ -108,7 +108,7 @@ fn cannot_read(title: &str, error: &io::Error) -> Diagnostic {
     Diagnostic::error(UNREADABLE, format!("cannot read {title}: {why}"))
 }
 
-fn text_of(path: &Path) -> Result<String, Box<Diagnostic>> {
+pub(crate) fn text_of(path: &Path) -> Result<String, Box<Diagnostic>> {
     let title = path.display().to_string();
     let file = File::open(path).map_err(|error| Box::new(cannot_read(&title, &error)))?;
     bounded(file, &title)

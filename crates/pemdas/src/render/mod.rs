@@ -1,5 +1,6 @@
 //! Diagnostics for people and programs.
 
+pub(crate) mod crds;
 pub(crate) mod github;
 pub(crate) mod json;
 pub(crate) mod sarif;

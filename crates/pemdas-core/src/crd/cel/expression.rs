@@ -28,7 +28,7 @@ pub(super) fn escaped(name: &str) -> Option<String> {
 }
 
 /// The path of a field as `fieldPath` writes it; none if it has names that are no plain words.
-pub(in crate::crd) fn field_path(path: &str) -> Option<String> {
+pub(super) fn field_path(path: &str) -> Option<String> {
     let plain = |name: &str| {
         name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
