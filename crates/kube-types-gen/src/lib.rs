@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// The three files of the table, as text.
+/// The files of the table, as text.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Table {
     /// A line for each kind.
@@ -25,6 +25,8 @@ pub struct Table {
     pub types: String,
     /// A block of descriptions for each type.
     pub docs: String,
+    /// Where the blocks of each type are.
+    pub index: String,
 }
 
 /// The folder, below the root of the workspace, that the table is committed in.
@@ -50,8 +52,13 @@ pub fn generate(root: &Path) -> Result<Table> {
 }
 
 impl Table {
-    fn files(&self) -> [(&'static str, &str); 3] {
-        [("kinds.txt", &self.kinds), ("types.txt", &self.types), ("docs.txt", &self.docs)]
+    fn files(&self) -> [(&'static str, &str); 4] {
+        [
+            ("kinds.txt", &self.kinds),
+            ("types.txt", &self.types),
+            ("docs.txt", &self.docs),
+            ("index.txt", &self.index),
+        ]
     }
 
     /// Writes the files of the table into the workspace.

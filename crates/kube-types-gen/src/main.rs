@@ -38,10 +38,11 @@ fn run(check: bool) -> anyhow::Result<bool> {
     }
     table.write(&root)?;
     println!(
-        "{DATA}: kinds.txt {} bytes, types.txt {} bytes, docs.txt {} bytes",
+        "{DATA}: kinds.txt {} bytes, types.txt {} bytes, docs.txt {} bytes, index.txt {} bytes",
         table.kinds.len(),
         table.types.len(),
-        table.docs.len()
+        table.docs.len(),
+        table.index.len()
     );
     Ok(true)
 }

@@ -10,7 +10,20 @@ use crate::schema::Type;
 
 pub(crate) fn table(version: &str, kinds: &Kinds, all: &BTreeMap<String, Type>) -> Result<Table> {
     let types = used(kinds, all)?;
-    Ok(Table { kinds: kinds_text(version, kinds), types: types_text(&types)?, docs: docs_text(&types) })
+    let (mut type_blocks, mut doc_blocks) = (types_blocks(&types)?, docs_blocks(&types));
+    let mut index = String::new();
+    let (mut type_at, mut doc_at) = (0, 0);
+    for ((id, fields), docs) in types.keys().zip(&type_blocks).zip(&doc_blocks) {
+        index += &format!("{id}\t{type_at}\t{}\t{doc_at}\t{}\n", fields.len(), docs.len());
+        type_at += fields.len();
+        doc_at += docs.len();
+    }
+    Ok(Table {
+        kinds: kinds_text(version, kinds),
+        types: type_blocks.drain(..).collect(),
+        docs: doc_blocks.drain(..).collect(),
+        index,
+    })
 }
 
 /// The types that a kind is made of. What only discovery and lists speak of stays out.
@@ -43,25 +56,26 @@ fn kinds_text(version: &str, kinds: &Kinds) -> String {
     text
 }
 
-fn types_text(types: &BTreeMap<&str, &Type>) -> Result<String> {
-    let mut text = String::new();
+fn types_blocks(types: &BTreeMap<&str, &Type>) -> Result<Vec<String>> {
+    let mut blocks = Vec::new();
     for (id, body) in types {
-        text += &format!("={id}{}\n", body.attributes);
+        let mut text = format!("={id}{}\n", body.attributes);
         for (name, field) in &body.fields {
-            // The reader looks for the start of a block at the start of a line.
+            // A reader's eye takes a line that begins so for a new type.
             ensure!(!name.starts_with('='), "{id} has a field {name}");
             text += &format!("{name}\t{}{}\n", field.shape, field.attributes);
         }
+        blocks.push(text);
     }
-    Ok(text)
+    Ok(blocks)
 }
 
 /// Every text once: a repeated one is a reference to the type and field that had it first.
-fn docs_text(types: &BTreeMap<&str, &Type>) -> String {
+fn docs_blocks(types: &BTreeMap<&str, &Type>) -> Vec<String> {
     let mut first: BTreeMap<&str, String> = BTreeMap::new();
-    let mut text = String::new();
+    let mut blocks = Vec::new();
     for (id, body) in types {
-        text += &format!("={id}\n");
+        let mut text = format!("={id}\n");
         let own = std::iter::once(("", body.doc.as_str()));
         let fields = body.fields.iter().map(|(name, field)| (name.as_str(), field.doc.as_str()));
         for (name, doc) in own.chain(fields) {
@@ -74,8 +88,9 @@ fn docs_text(types: &BTreeMap<&str, &Type>) -> String {
             text += &format!("{name}\t{shown}\n");
             first.entry(doc).or_insert(place);
         }
+        blocks.push(text);
     }
-    text
+    blocks
 }
 
 /// One line: a backslash, a line break and a leading `@` are escaped.

@@ -45,6 +45,7 @@ pub mod codes;
 pub mod contract;
 mod engine;
 mod evaluator;
+pub mod kube_contracts;
 mod library;
 mod limits;
 mod loader;

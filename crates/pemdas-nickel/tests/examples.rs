@@ -1,6 +1,8 @@
 //! Every example loads clean, and every function of it works on its sample: what is rendered are objects.
 
-mod support;
+#![allow(clippy::expect_used, clippy::panic, reason = "a test says what it expects by panicking")]
+
+mod reading;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,6 +10,7 @@ use std::path::Path;
 use pemdas_core::blueprint::{Blueprint, Body, Function, Node, RootTarget, WantedShape, WantedShapeForm};
 use pemdas_core::diagnostic::Severity;
 use pemdas_core::graph::Graph;
+use pemdas_core::kube_types::{Finding, Kind, Purpose, validate};
 use pemdas_nickel::outline;
 use pemdas_nickel::{Evaluator as _, InProcess, Limits, Place, Sources};
 use serde_json::{Map, Value, json};
@@ -188,6 +191,15 @@ fn is_object(name: &str, object: &Value) {
         let found = object.pointer(pointer).and_then(Value::as_str);
         assert!(found.is_some_and(|text| !text.is_empty()), "{name}: {pointer} of {object}");
     }
+    // Of a built-in kind, it is one that the API server would take.
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    if let Ok(kind) = Kind::find(text("apiVersion"), text("kind")) {
+        // What is patched over a sample of the cluster has a status.
+        let serious = |finding: &&Finding| finding.problem.severity() == Severity::Error;
+        let findings = validate(&kind, object, Purpose::Apply).findings;
+        let told: Vec<String> = findings.iter().filter(serious).map(Finding::message).collect();
+        assert!(told.is_empty(), "{name}: {told:#?}");
+    }
 }
 
 /// The root as functions see it: with the contract of its kind applied.
@@ -206,29 +218,29 @@ fn checked_root(evaluator: &InProcess, blueprint: &Blueprint, target: &RootTarge
 }
 
 fn load_clean(directory: &Path) -> (Sources, InProcess, Blueprint) {
-    let sources = support::sources_of(directory);
+    let sources = reading::sources_of(directory);
     let (evaluator, outline) = outline::load(&sources, &Limits::default());
-    let told = support::shown(&outline.diagnostics, &sources);
+    let told = reading::shown(&outline.diagnostics, &sources);
     assert!(outline.diagnostics.is_empty(), "{}:\n{told}", directory.display());
     let blueprint = outline.blueprint.expect("a blueprint");
     let (_, problems) = Graph::of(&blueprint);
     let serious: Vec<_> = problems.into_iter().filter(|it| it.severity != Severity::Note).collect();
-    assert!(serious.is_empty(), "{}:\n{}", directory.display(), support::shown(&serious, &sources));
+    assert!(serious.is_empty(), "{}:\n{}", directory.display(), reading::shown(&serious, &sources));
     (sources, evaluator.expect("an evaluator"), blueprint)
 }
 
 /// Checks one example; how many objects it rendered.
 fn check_example(name: &str) -> usize {
-    let directory = support::workspace("examples").join(name);
+    let directory = reading::workspace("examples").join(name);
     let readme = std::fs::read_to_string(directory.join("README.md")).expect("a README");
     assert!(readme.starts_with(&format!("# {name}\n")), "{name}: the README begins with its name");
     let (_, evaluator, blueprint) = load_clean(&directory);
     assert_eq!(blueprint.name, name);
-    let live = support::yaml(&directory.join("sample/live.yaml"));
+    let live = reading::yaml(&directory.join("sample/live.yaml"));
     let mut rendered = 0;
     for (root, node) in &blueprint.nodes {
         let Body::Root(body) = &node.body else { continue };
-        let sample = support::yaml(&directory.join(format!("sample/{root}.yaml")));
+        let sample = reading::yaml(&directory.join(format!("sample/{root}.yaml")));
         let instance = checked_root(&evaluator, &blueprint, &body.target, &sample);
         let mut run = Run {
             blueprint: &blueprint,
@@ -268,7 +280,7 @@ examples! {
 
 #[test]
 fn every_example_has_a_test() {
-    let mut found: Vec<String> = std::fs::read_dir(support::workspace("examples"))
+    let mut found: Vec<String> = std::fs::read_dir(reading::workspace("examples"))
         .expect("examples")
         .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
         .collect();

@@ -75,6 +75,12 @@ impl Kind {
         line.and_then(Self::parse).ok_or_else(|| why_unknown(api_version, name))
     }
 
+    /// The kind whose objects are of a type, if they are of one kind's.
+    #[must_use]
+    pub fn of_type(id: &str) -> Option<Self> {
+        Self::all().find(|kind| kind.type_id == id)
+    }
+
     /// The group, empty for the core group.
     #[must_use]
     pub fn group(&self) -> &'static str {

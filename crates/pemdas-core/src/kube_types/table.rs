@@ -1,4 +1,4 @@
-//! The table itself: three embedded texts, looked up by binary search where they lie.
+//! The table itself: embedded texts, read where they lie, found through an index by binary search.
 //!
 //! Nothing is parsed until it is asked for, and then only the block or line that was asked for. See
 //! `docs/design/kubernetes-types.md` for the format; `cargo kube-types` writes it.
@@ -9,6 +9,8 @@ const KINDS: &str = include_str!("data/kinds.txt");
 const TYPES: &str = include_str!("data/types.txt");
 /// A block of descriptions for each type.
 const DOCS: &str = include_str!("data/docs.txt");
+/// A line for each type, ordered by name: where its blocks are.
+const INDEX: &str = include_str!("data/index.txt");
 
 /// The version of Kubernetes that the table was made from, such as `v1.36.3`.
 pub(super) fn version() -> &'static str {
@@ -22,17 +24,46 @@ pub(super) fn kind_lines() -> impl Iterator<Item = &'static str> {
 
 /// The heading (without `=`) and the body of a type's block of fields.
 pub(super) fn type_block(id: &str) -> Option<(&'static str, &'static str)> {
-    block(TYPES, id)
+    let entry = index_entry(id)?;
+    block(TYPES, entry[0], entry[1])
 }
 
 /// The names of all types.
 pub(super) fn type_ids() -> impl Iterator<Item = &'static str> {
-    TYPES.lines().filter_map(|line| line.strip_prefix('=')).map(first_word)
+    INDEX.lines().filter_map(|line| line.split('\t').next())
 }
 
 /// The description of a type (`field` is empty) or of one of its fields, as it stands in the table.
 pub(super) fn doc_line(id: &str, field: &str) -> Option<&'static str> {
-    line_of(block(DOCS, id)?.1, field).map(|(_, text)| text)
+    let entry = index_entry(id)?;
+    line_of(block(DOCS, entry[2], entry[3])?.1, field).map(|(_, text)| text)
+}
+
+fn block(text: &'static str, start: usize, length: usize) -> Option<(&'static str, &'static str)> {
+    text.get(start..start + length)?.strip_prefix('=')?.split_once('\n')
+}
+
+/// Where the blocks of a type are: start and length of its fields, start and length of its descriptions.
+fn index_entry(id: &str) -> Option<[usize; 4]> {
+    let (mut low, mut high) = (0, INDEX.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let start = INDEX.get(low..middle)?.rfind('\n').map_or(low, |found| low + found + 1);
+        let end = INDEX.get(start..high)?.find('\n').map_or(high, |found| start + found + 1);
+        let mut words = INDEX.get(start..end)?.trim_end().split('\t');
+        match id.cmp(words.next()?) {
+            std::cmp::Ordering::Equal => {
+                let mut entry = [0; 4];
+                for (number, word) in entry.iter_mut().zip(words) {
+                    *number = word.parse().ok()?;
+                }
+                return Some(entry);
+            }
+            std::cmp::Ordering::Less => high = start,
+            std::cmp::Ordering::Greater => low = end,
+        }
+    }
+    None
 }
 
 /// The name at the start of a line, as the table spells it, and what stands behind it and a tab.
@@ -44,38 +75,4 @@ pub(super) fn line_of(body: &'static str, name: &str) -> Option<(&'static str, &
         let facts = line.strip_prefix(name)?.strip_prefix('\t')?;
         Some((line.get(..name.len())?, facts))
     })
-}
-
-fn first_word(heading: &'static str) -> &'static str {
-    heading.split('\t').next().unwrap_or_default()
-}
-
-/// Finds the block of a name among blocks that are ordered by name and begin with `=name` on a line of its own.
-fn block(text: &'static str, name: &str) -> Option<(&'static str, &'static str)> {
-    let (mut low, mut high) = (0, text.len());
-    while low < high {
-        let middle = low + (high - low) / 2;
-        // The last block that begins at or before the middle; the first of the range begins at `low`.
-        let start = start_before(text, low, middle);
-        let end = text.get(start + 1..high)?.find("\n=").map_or(high, |found| start + 1 + found + 1);
-        let (heading, body) = text.get(start + 1..end)?.split_once('\n')?;
-        match name.cmp(first_word(heading)) {
-            std::cmp::Ordering::Equal => return Some((heading, body)),
-            std::cmp::Ordering::Less => high = start,
-            std::cmp::Ordering::Greater => low = end,
-        }
-    }
-    None
-}
-
-fn start_before(text: &str, low: usize, middle: usize) -> usize {
-    let bytes = text.as_bytes();
-    let mut at = middle;
-    while at > low {
-        if bytes.get(at) == Some(&b'=') && bytes.get(at - 1) == Some(&b'\n') {
-            return at;
-        }
-        at -= 1;
-    }
-    low
 }

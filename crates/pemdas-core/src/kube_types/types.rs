@@ -49,6 +49,11 @@ impl Type {
         })
     }
 
+    /// Whether it has any required field.
+    pub(super) fn has_required(&self) -> bool {
+        self.body.contains("\t!")
+    }
+
     /// The field of this name.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<Field> {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use nickel_lang_core::ast::{Ast, Import, InputFormat, Node};
 use nickel_lang_core::cache::{SourceCache, SourcePath};
-use nickel_lang_core::parser::lexer::{Lexer, NormalToken, StringToken, Token};
+use nickel_lang_core::parser::lexer::{Lexer, MultiStringToken, NormalToken, StringToken, Token};
 use nickel_lang_core::position::TermPos;
 use pemdas_core::diagnostic::{Diagnostic, Span};
 
@@ -44,22 +44,18 @@ pub(crate) fn tokens(text: &str) -> Tokens {
         let Ok((_, token, _)) = token else { break };
         match token {
             Token::Normal(NormalToken::Import) => seen.imports += 1,
+            // Both ends of a string are the same token, so strings are not counted; what is nested in them is.
             Token::Normal(
-                NormalToken::LParen
-                | NormalToken::LBrace
-                | NormalToken::LBracket
-                | NormalToken::EnumOpen
-                | NormalToken::DoubleQuote,
-            ) => {
+                NormalToken::LParen | NormalToken::LBrace | NormalToken::LBracket | NormalToken::EnumOpen,
+            )
+            | Token::Str(StringToken::Interpolation)
+            | Token::MultiStr(MultiStringToken::Interpolation) => {
                 depth += 1;
                 seen.nesting = seen.nesting.max(depth);
             }
             Token::Normal(
                 NormalToken::RParen | NormalToken::RBrace | NormalToken::RBracket | NormalToken::EnumClose,
             ) => depth = depth.saturating_sub(1),
-            Token::Str(StringToken::DoubleQuote) => {
-                depth = depth.saturating_sub(1);
-            }
             _ => {}
         }
     }
@@ -193,5 +189,13 @@ mod tests {
         let seen = tokens("# import \"x\"\n{ a = \"import %{import \"y\"}\", b = [import \"z\"] }");
         assert_eq!(seen.imports, 2);
         assert_eq!(tokens("((([[[{}]]])))").nesting, 7);
+    }
+
+    #[test]
+    fn strings_side_by_side_are_not_nested() {
+        let text = "{ a = \"x\", \"b\" = m%\"y\"%, c = \"%{z}\", }".repeat(1_000);
+        assert_eq!(tokens(&text).nesting, 2);
+        assert_eq!(tokens("\"%{\"%{\"%{x}\"}\"}\"").nesting, 3);
+        assert_eq!(tokens("m%\"%{m%%\"%%{x}\"%%}\"%").nesting, 2);
     }
 }

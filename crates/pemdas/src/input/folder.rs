@@ -46,7 +46,7 @@ fn blueprint(title: String, folder: &Path, main: &Path) -> Given {
     let mut given = Given { title: title.clone(), ..Given::default() };
     match text_of(main) {
         Ok(text) => given.add(MAIN, text, Place::file(shown(main))),
-        Err(problem) => return Given::unreadable(title, problem),
+        Err(problem) => return Given::unreadable(title, *problem),
     }
     let mut candidates = walk(folder);
     candidates.retain(|_, path| path != main);
@@ -60,7 +60,7 @@ fn blueprint(title: String, folder: &Path, main: &Path) -> Given {
             match text_of(&path) {
                 Ok(text) => given.add(&name, text, Place::file(shown(&path))),
                 // It is only mentioned; if it is imported too, the import says that it is not there.
-                Err(problem) if name.ends_with(".ncl") => given.diagnostics.push(problem),
+                Err(problem) if name.ends_with(".ncl") => given.diagnostics.push(*problem),
                 Err(_) => continue,
             }
             texts.push(name);

@@ -11,6 +11,8 @@ pub(crate) trait Node<'a>: Copy + 'a {
     fn form(self) -> Form<'a, Self>;
     /// Where it is written.
     fn mark(self) -> Self::Mark;
+    /// Whether it is null, which is as good as missing.
+    fn is_null(self) -> bool;
 }
 
 /// What a node is.
@@ -60,6 +62,10 @@ impl<'a> Node<'a> for &'a Value {
     }
 
     fn mark(self) -> Self::Mark {}
+
+    fn is_null(self) -> bool {
+        Value::is_null(self)
+    }
 }
 
 impl<'a, N: Node<'a>> Form<'a, N> {

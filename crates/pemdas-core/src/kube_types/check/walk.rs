@@ -80,13 +80,13 @@ impl<'a, N: Node<'a>> Walk<'a, N> {
                 self.unknown_field(&entry, body);
                 continue;
             };
-            if !matches!(entry.value.form(), Form::Null) {
+            if !entry.value.is_null() {
                 seen.push(field.name);
             }
             let kind = kind.copied();
             self.step(Step::Name(entry.name), entry.value, |walk| walk.field(&entry, &field, kind.as_ref()));
         }
-        if complete && self.purpose == Purpose::Apply {
+        if complete && self.purpose == Purpose::Apply && body.has_required() {
             for field in body.fields().filter(Field::is_required) {
                 if !seen.contains(&field.name) {
                     let problem = Problem::MissingField { name: field.name, owner: body.id() };
@@ -146,7 +146,7 @@ impl<'a, N: Node<'a>> Walk<'a, N> {
         }
         if self.purpose != Purpose::Live
             && let Some(by) = rules::server_field(field.owner(), field.name)
-            && !matches!(entry.value.form(), Form::Null)
+            && !entry.value.is_null()
         {
             self.tell(Problem::ServerField { by }, entry.mark.clone());
         }
@@ -158,7 +158,7 @@ impl<'a, N: Node<'a>> Walk<'a, N> {
     fn field_of_object(&mut self, entry: &Entry<'a, N>, field: &Field, kind: &Kind) {
         let writes_status = self.purpose != Purpose::Live && kind.has_status_subresource();
         match field.name {
-            "status" if writes_status && !matches!(entry.value.form(), Form::Null) => {
+            "status" if writes_status && !entry.value.is_null() => {
                 self.tell(Problem::ServerField { by: "the controller of its kind" }, entry.mark.clone());
             }
             "apiVersion" => self.expect_text(entry.value, kind.api_version),
@@ -247,7 +247,7 @@ impl<'a, N: Node<'a>> Walk<'a, N> {
     fn item(&mut self, node: N, shape: Shape, field: &Field) {
         // Null is an absent field, but no absent item: it has no key to be merged by.
         let keyed = matches!(field.list_type(), Some(ListType::Map | ListType::Set));
-        if keyed && matches!(node.form(), Form::Null) {
+        if keyed && node.is_null() {
             self.tell(scalar::wrong_type(shape, &node.form()), node.mark());
         } else {
             self.value(node, shape, field, None);

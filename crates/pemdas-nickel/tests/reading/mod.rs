@@ -7,13 +7,14 @@ use pemdas_nickel::{Evaluator as _, InProcess, Limits, Place, Sources};
 use serde_json::Value;
 
 /// A directory of the workspace.
-pub fn workspace(path: &str) -> PathBuf {
+#[allow(dead_code, reason = "not every test file reads directories")]
+pub(crate) fn workspace(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
 /// The Nickel files of a directory, as a blueprint.
 #[allow(dead_code, reason = "not every test file reads directories")]
-pub fn sources_of(directory: &Path) -> Sources {
+pub(crate) fn sources_of(directory: &Path) -> Sources {
     let mut sources = Sources::new();
     for entry in std::fs::read_dir(directory).expect("a directory") {
         let path = entry.expect("an entry").path();
@@ -27,7 +28,7 @@ pub fn sources_of(directory: &Path) -> Sources {
 
 /// A YAML file as data, read by the evaluator.
 #[allow(dead_code, reason = "not every test file reads YAML")]
-pub fn yaml(path: &Path) -> Value {
+pub(crate) fn yaml(path: &Path) -> Value {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let sources = Sources::single("import \"data.yaml\"").with("data.yaml", text);
     let loaded = InProcess::load(&sources, &Limits::default())
@@ -36,7 +37,7 @@ pub fn yaml(path: &Path) -> Value {
 }
 
 /// Diagnostics as a person would want to read them in a failed test.
-pub fn shown(diagnostics: &[Diagnostic], sources: &Sources) -> String {
+pub(crate) fn shown(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     let mut text = String::new();
     for diagnostic in diagnostics {
         text.push_str(&format!("{:?} {}: {}\n", diagnostic.severity, diagnostic.code, diagnostic.message));
