@@ -376,7 +376,11 @@ impl Describer<'_> {
             }
             None => Environment::new(),
         };
-        self.typ(&typ, &env, level)
+        match self.typ(&typ, &env, level) {
+            // As written it cannot be read, for one because an import in it was never resolved; as evaluated it can.
+            Err(failure) if !stops(&failure) => self.value(contract.contract.clone(), level),
+            described => described,
+        }
     }
 
     /// A field with a value in a record contract: a nested record contract, or exactly that value.
