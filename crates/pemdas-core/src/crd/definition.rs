@@ -166,7 +166,8 @@ fn whole_schema(draft: &KindDraft, it: &VersionDraft) -> Schema {
         spec.description = Some("What is wanted.".to_owned());
     }
     let empty = json!({});
-    let needed = refusal(&spec, &empty).is_some();
+    // Rules are asked of a default before the defaults inside it are filled in: it would fail them.
+    let needed = refusal(&spec, &empty).is_some() || spec.has_rules();
     if !needed && !matches!(spec.of, Type::Any) {
         // So that the defaults of its fields are filled in where nothing was said at all.
         spec.default = Some(empty);

@@ -136,7 +136,7 @@ impl Adviser {
             Type::Dictionary(inner) => (inner, schema.max_properties.is_some(), "{}"),
             _ => return,
         };
-        if !bounded && has_rules(inner) {
+        if !bounded && inner.has_rules() {
             self.tell(
                 codes::UNBOUNDED,
                 format!("{path} has no bound, and rules are checked for each of its entries"),
@@ -150,15 +150,6 @@ impl Adviser {
     fn tell(&mut self, code: &str, message: String, span: &Span, hint: &str) {
         self.told.push(Diagnostic::remark(code, message).at(span.clone(), "").hint(hint));
     }
-}
-
-fn has_rules(schema: &Schema) -> bool {
-    !schema.rules.is_empty()
-        || match &schema.of {
-            Type::Record(record) => record.fields.values().any(|field| has_rules(&field.schema)),
-            Type::List(inner) | Type::Dictionary(inner) => has_rules(inner),
-            _ => false,
-        }
 }
 
 /// How many fields of the author's own end a branch. Kubernetes' types count as one: they are somebody else's design.

@@ -187,6 +187,18 @@ impl Schema {
         }
     }
 
+    /// Whether rules stand on it or on a record in it, made already or only wanted.
+    #[must_use]
+    pub fn has_rules(&self) -> bool {
+        !self.rules.is_empty()
+            || !self.wanted.is_empty()
+            || match &self.of {
+                Type::Record(record) => record.fields.values().any(|field| field.schema.has_rules()),
+                Type::List(inner) | Type::Dictionary(inner) => inner.has_rules(),
+                _ => false,
+            }
+    }
+
     /// Its type in a word, for messages.
     #[must_use]
     pub fn type_name(&self) -> &'static str {

@@ -157,11 +157,15 @@ impl<'a> Converter<'a> {
             );
             self.gap(path, Side::OnlyContract, "the default is computed", span);
         }
-        let nested = field.given && schema.default.is_none();
-        if nested && matches!(schema.of, Type::Record(_)) && refusal(&schema, &json!({})).is_none() {
-            schema.default = Some(json!({}));
+        let mut filled = field.default.is_some() || field.computed_default;
+        if field.given && schema.default.is_none() && refusal(&schema, &json!({})).is_none() {
+            filled = true;
+            // Rules are asked of a default before the defaults inside it are filled in: it would fail them.
+            if matches!(schema.of, Type::Record(_)) && !schema.has_rules() {
+                schema.default = Some(json!({}));
+            }
         }
-        let required = !field.optional && field.default.is_none() && !field.computed_default && schema.default.is_none();
+        let required = !field.optional && !filled && schema.default.is_none();
         Field { schema, required }
     }
 

@@ -103,6 +103,8 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
     lints::run(&mut outliner);
     if let Some(blueprint) = &blueprint {
         kube_types::run(&mut outliner, blueprint);
+        outliner.diagnostics.extend(crate::kinds::draft(evaluator, blueprint).diagnostics);
+        outliner.diagnostics.extend(crate::kinds::check_conversions(evaluator, blueprint));
     }
     Outline { blueprint, diagnostics: tidy(outliner.diagnostics) }
 }
