@@ -11,7 +11,6 @@ use change::Change;
 use cost::Budget;
 pub use cost::size_of;
 
-
 /// Why a rule is left out of a draft.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Trouble {

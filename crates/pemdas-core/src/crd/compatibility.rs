@@ -46,7 +46,11 @@ pub struct Change {
 #[must_use]
 pub fn changes(old: &Given, new: &Given) -> Vec<Change> {
     let mut found = Vec::new();
-    let whole = [("scope", &old.scope, &new.scope), ("names.plural", &old.plural, &new.plural), ("group", &old.group, &new.group)];
+    let whole = [
+        ("scope", &old.scope, &new.scope),
+        ("names.plural", &old.plural, &new.plural),
+        ("group", &old.group, &new.group),
+    ];
     for (path, before, after) in whole {
         if before != after {
             let what = format!("it was {before}, and is {after} now");
@@ -80,13 +84,20 @@ pub fn changes(old: &Given, new: &Given) -> Vec<Change> {
         let what = "the version is new".to_owned();
         found.push(Change { version: Some(name.clone()), path: String::new(), verdict: Verdict::Safe, what });
     }
-    found.sort_by(|a, b| (b.verdict, &a.version, &a.path, &a.what).cmp(&(a.verdict, &b.version, &b.path, &b.what)));
+    found.sort_by(|a, b| {
+        (b.verdict, &a.version, &a.path, &a.what).cmp(&(a.verdict, &b.version, &b.path, &b.what))
+    });
     found
 }
 
 fn is_own(path: &str) -> bool {
-    let below = |name: &str| path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
-    path == "status" || below("status.pemdas") || below("status.conditions") || below("status.observedGeneration")
+    let below = |name: &str| {
+        path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    path == "status"
+        || below("status.pemdas")
+        || below("status.conditions")
+        || below("status.observedGeneration")
 }
 
 #[cfg(test)]

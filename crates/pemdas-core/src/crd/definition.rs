@@ -222,7 +222,11 @@ fn json_path(names: &[&str]) -> String {
     let plain = |name: &&str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     names
         .iter()
-        .map(|name| if plain(name) { format!(".{name}") } else { format!("['{}']", name.replace('\'', "\\'")) })
+        .map(
+            |name| {
+                if plain(name) { format!(".{name}") } else { format!("['{}']", name.replace('\'', "\\'")) }
+            },
+        )
         .collect()
 }
 
@@ -232,9 +236,13 @@ mod tests {
 
     #[test]
     fn plurals_are_made_as_in_english() {
-        for (kind, plural) in
-            [("WebApp", "webapps"), ("Policy", "policies"), ("Gateway", "gateways"), ("Ingress", "ingresses"), ("Box", "boxes")]
-        {
+        for (kind, plural) in [
+            ("WebApp", "webapps"),
+            ("Policy", "policies"),
+            ("Gateway", "gateways"),
+            ("Ingress", "ingresses"),
+            ("Box", "boxes"),
+        ] {
             assert_eq!(plural_of(kind), plural);
         }
     }

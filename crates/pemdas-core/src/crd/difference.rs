@@ -47,7 +47,9 @@ fn compare(old: &Schema, new: &Schema, path: &str, found: &mut Vec<Difference>) 
     match (&old.of, &new.of) {
         (Type::Any, Type::Any) => {}
         (Type::Any, _) => tell(Effect::Tighter, format!("it was anything, and is a {} now", new.type_name())),
-        (_, Type::Any) => tell(Effect::Looser, format!("it was a {}, and may be anything now", old.type_name())),
+        (_, Type::Any) => {
+            tell(Effect::Looser, format!("it was a {}, and may be anything now", old.type_name()));
+        }
         (Type::Integer, Type::Number) | (Type::Integer | Type::String, Type::IntOrString) => {
             tell(Effect::Looser, format!("it was a {}, and is a {} now", old.type_name(), new.type_name()));
         }
@@ -55,7 +57,10 @@ fn compare(old: &Schema, new: &Schema, path: &str, found: &mut Vec<Difference>) 
             tell(Effect::Tighter, format!("it was a {}, and is a {} now", old.type_name(), new.type_name()));
         }
         (a, b) if std::mem::discriminant(a) != std::mem::discriminant(b) => {
-            tell(Effect::OtherType, format!("it was a {}, and is a {} now", old.type_name(), new.type_name()));
+            tell(
+                Effect::OtherType,
+                format!("it was a {}, and is a {} now", old.type_name(), new.type_name()),
+            );
             return;
         }
         _ => {}
@@ -91,7 +96,10 @@ fn records(old: &Record, new: &Record, path: &str, found: &mut Vec<Difference>) 
             }
             (None, Some(_)) => tell(below, Effect::Looser, "the field is new"),
             (Some(before), Some(after)) => {
-                let (was, is) = (before.required && before.schema.default.is_none(), after.required && after.schema.default.is_none());
+                let (was, is) = (
+                    before.required && before.schema.default.is_none(),
+                    after.required && after.schema.default.is_none(),
+                );
                 if is && !was {
                     tell(below.clone(), Effect::Tighter, "the field is required now");
                 }
@@ -107,8 +115,18 @@ fn records(old: &Record, new: &Record, path: &str, found: &mut Vec<Difference>) 
 }
 
 fn limits(old: &Schema, new: &Schema, tell: &mut dyn FnMut(Effect, String)) {
-    at_least(old.minimum.as_ref().and_then(Number::as_f64), new.minimum.as_ref().and_then(Number::as_f64), "the least value", tell);
-    at_most(old.maximum.as_ref().and_then(Number::as_f64), new.maximum.as_ref().and_then(Number::as_f64), "the greatest value", tell);
+    at_least(
+        old.minimum.as_ref().and_then(Number::as_f64),
+        new.minimum.as_ref().and_then(Number::as_f64),
+        "the least value",
+        tell,
+    );
+    at_most(
+        old.maximum.as_ref().and_then(Number::as_f64),
+        new.maximum.as_ref().and_then(Number::as_f64),
+        "the greatest value",
+        tell,
+    );
     let float = |count: Option<u64>| count.map(|count| count as f64);
     at_least(float(old.min_length), float(new.min_length), "the least length", tell);
     at_most(float(old.max_length), float(new.max_length), "the greatest length", tell);
@@ -122,7 +140,8 @@ fn limits(old: &Schema, new: &Schema, tell: &mut dyn FnMut(Effect, String)) {
     }
     allowed(old.allowed.as_deref(), new.allowed.as_deref(), tell);
     each(&old.patterns, &new.patterns, "the pattern", tell);
-    let rules = |schema: &Schema| -> Vec<String> { schema.rules.iter().map(|rule| rule.rule.clone()).collect() };
+    let rules =
+        |schema: &Schema| -> Vec<String> { schema.rules.iter().map(|rule| rule.rule.clone()).collect() };
     each(&rules(old), &rules(new), "the rule", tell);
     let other = |schema: &Schema| -> Vec<String> {
         schema.other.iter().map(|(key, value)| format!("{key}: {value}")).collect()
@@ -140,8 +159,12 @@ fn limits(old: &Schema, new: &Schema, tell: &mut dyn FnMut(Effect, String)) {
         tell(effect, "the list is merged in another way now".to_owned());
     }
     if old.default != new.default {
-        let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "none".to_owned(), Value::to_string);
-        tell(Effect::OtherMeaning, format!("the default was {}, and is {} now", shown(&old.default), shown(&new.default)));
+        let shown =
+            |value: &Option<Value>| value.as_ref().map_or_else(|| "none".to_owned(), Value::to_string);
+        tell(
+            Effect::OtherMeaning,
+            format!("the default was {}, and is {} now", shown(&old.default), shown(&new.default)),
+        );
     }
 }
 
@@ -154,8 +177,12 @@ fn at_least(old: Option<f64>, new: Option<f64>, what: &str, tell: &mut dyn FnMut
     match (old, new) {
         (None, Some(new)) => tell(Effect::Tighter, format!("{what} is {new} now")),
         (Some(old), None) => tell(Effect::Looser, format!("{what} was {old}, and is not limited now")),
-        (Some(old), Some(new)) if new > old => tell(Effect::Tighter, format!("{what} was {old}, and is {new} now")),
-        (Some(old), Some(new)) if new < old => tell(Effect::Looser, format!("{what} was {old}, and is {new} now")),
+        (Some(old), Some(new)) if new > old => {
+            tell(Effect::Tighter, format!("{what} was {old}, and is {new} now"));
+        }
+        (Some(old), Some(new)) if new < old => {
+            tell(Effect::Looser, format!("{what} was {old}, and is {new} now"));
+        }
         _ => {}
     }
 }
@@ -164,7 +191,9 @@ fn at_most(old: Option<f64>, new: Option<f64>, what: &str, tell: &mut dyn FnMut(
     // The same with the sign turned; the words show the numbers as they are.
     let turned = |number: Option<f64>| number.map(|number| -number);
     at_least(turned(old), turned(new), what, &mut |effect, _| {
-        let shown = |number: Option<f64>| number.map_or_else(|| "not limited".to_owned(), |number| number.to_string());
+        let shown = |number: Option<f64>| {
+            number.map_or_else(|| "not limited".to_owned(), |number| number.to_string())
+        };
         tell(effect, format!("{what} was {}, and is {} now", shown(old), shown(new)));
     });
 }

@@ -23,7 +23,11 @@ pub fn embedded(id: &str, deeper: &mut dyn FnMut(&str)) -> Option<Schema> {
     Some(schema)
 }
 
-fn record(body: &kube_types::Type, on_the_way: &mut Vec<&'static str>, deeper: &mut dyn FnMut(&str)) -> Schema {
+fn record(
+    body: &kube_types::Type,
+    on_the_way: &mut Vec<&'static str>,
+    deeper: &mut dyn FnMut(&str),
+) -> Schema {
     let mut fields = std::collections::BTreeMap::new();
     for field in body.fields() {
         let mut schema = shape(field.shape(), on_the_way, deeper);
@@ -47,7 +51,9 @@ fn record(body: &kube_types::Type, on_the_way: &mut Vec<&'static str>, deeper: &
         }
         schema.atomic = field.is_atomic();
         // A missing value may be written as null.
-        schema.nullable = !field.is_required();
+        if !field.is_required() {
+            schema.allow_null();
+        }
         fields.insert(field.name.to_owned(), Field { schema, required: field.is_required() });
     }
     let mut schema = Schema::new(Type::Record(Record { fields, open: false }));
@@ -56,7 +62,11 @@ fn record(body: &kube_types::Type, on_the_way: &mut Vec<&'static str>, deeper: &
     schema
 }
 
-fn shape(shape: kube_types::Shape, on_the_way: &mut Vec<&'static str>, deeper: &mut dyn FnMut(&str)) -> Schema {
+fn shape(
+    shape: kube_types::Shape,
+    on_the_way: &mut Vec<&'static str>,
+    deeper: &mut dyn FnMut(&str),
+) -> Schema {
     use kube_types::Shape;
     let format = |of: Type, format: &str| Schema { format: Some(format.to_owned()), ..Schema::new(of) };
     match shape {
@@ -71,11 +81,9 @@ fn shape(shape: kube_types::Shape, on_the_way: &mut Vec<&'static str>, deeper: &
         Shape::Int64 => format(Type::Integer, "int64"),
         Shape::Double => Schema::new(Type::Number),
         Shape::IntOrString => Schema::new(Type::IntOrString),
-        Shape::Quantity => Schema {
-            quantity: true,
-            patterns: vec![QUANTITY.to_owned()],
-            ..Schema::new(Type::IntOrString)
-        },
+        Shape::Quantity => {
+            Schema { quantity: true, patterns: vec![QUANTITY.to_owned()], ..Schema::new(Type::IntOrString) }
+        }
         Shape::Any | Shape::OneOf(_) => Schema::any(),
         Shape::Object => Schema::new(Type::Record(Record { open: true, ..Record::default() })),
         Shape::List(items) => Schema::list(self::shape(items.shape(), on_the_way, deeper)),
@@ -109,7 +117,8 @@ fn first_sentences(text: &str) -> String {
         }
     }
     if end == 0 {
-        let cut = line.char_indices().take_while(|(at, _)| *at < MAX_DESCRIPTION).last().map_or(0, |(at, _)| at);
+        let cut =
+            line.char_indices().take_while(|(at, _)| *at < MAX_DESCRIPTION).last().map_or(0, |(at, _)| at);
         return format!("{}…", line.get(..cut).unwrap_or_default().trim_end());
     }
     line.get(..end).unwrap_or_default().to_owned()

@@ -50,7 +50,7 @@ pub fn to_json(schema: &Schema) -> Value {
     };
     put("description", schema.description.clone().map(Value::from));
     put("default", schema.default.clone());
-    put("nullable", schema.nullable.then(|| json!(true)));
+    put("nullable", schema.nullable.then_some(Value::Bool(true)));
     put("enum", schema.allowed.clone().map(Value::from));
     put("minimum", schema.minimum.clone().map(Value::from));
     put("maximum", schema.maximum.clone().map(Value::from));

@@ -29,8 +29,17 @@ const UNITS: [(&str, &str); 16] = [
     ("Cores", "Quantity"),
 ];
 /// Names that speak of what is, not of what is wanted.
-const STATUS_NAMES: [&str; 9] =
-    ["phase", "state", "conditions", "observedGeneration", "ready", "lastError", "lastUpdated", "currentReplicas", "health"];
+const STATUS_NAMES: [&str; 9] = [
+    "phase",
+    "state",
+    "conditions",
+    "observedGeneration",
+    "ready",
+    "lastError",
+    "lastUpdated",
+    "currentReplicas",
+    "health",
+];
 /// Beginnings of names of booleans that mostly become a choice of more than two.
 const CHOICES: [&str; 4] = ["use", "with", "mode", "is"];
 
@@ -110,7 +119,8 @@ impl Adviser {
             );
         }
         let begins = |word: &str| {
-            name.strip_prefix(word).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_'))
+            name.strip_prefix(word)
+                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase() || c == '_'))
         };
         if matches!(field.schema.of, Type::Boolean) && CHOICES.iter().any(|word| begins(word)) {
             self.tell(

@@ -4,12 +4,10 @@ use serde_json::{Number, Value};
 
 use super::schema::{Schema, Type};
 
-/// What a value must be that fits both. An error says in which way no schema can say it; then the first stands for both
-/// as far as its type goes.
-///
-/// # Errors
-/// What the two disagree in.
-pub fn meet(first: Schema, second: Schema) -> Result<Schema, (Schema, String)> {
+/// What a value must be that fits both, and in which way no schema can say that: then the first stands for both as far as
+/// its type goes.
+#[must_use]
+pub fn meet(first: Schema, second: Schema) -> (Schema, Option<String>) {
     let names = (first.type_name(), second.type_name());
     let nullable = first.nullable && second.nullable;
     let (mut met, rest, trouble) = match (&first.of, &second.of) {
@@ -29,15 +27,12 @@ pub fn meet(first: Schema, second: Schema) -> Result<Schema, (Schema, String)> {
         (a, b) if std::mem::discriminant(a) == std::mem::discriminant(b) => (first, second, None),
         _ => {
             let trouble = format!("no value is a {} and a {} at once", names.0, names.1);
-            return Err((first, trouble));
+            return (first, Some(trouble));
         }
     };
     take_limits(&mut met, rest);
     met.nullable = nullable;
-    match trouble {
-        None => Ok(met),
-        Some(trouble) => Err((met, trouble)),
-    }
+    (met, trouble)
 }
 
 fn inner(mut first: Schema, mut second: Schema) -> (Schema, Schema, Option<String>) {
@@ -45,11 +40,7 @@ fn inner(mut first: Schema, mut second: Schema) -> (Schema, Schema, Option<Strin
     if let (Type::List(a) | Type::Dictionary(a), Type::List(b) | Type::Dictionary(b)) =
         (&mut first.of, &mut second.of)
     {
-        let met = meet(std::mem::take(a), std::mem::take(b));
-        **a = met.unwrap_or_else(|(schema, why)| {
-            trouble = Some(why);
-            schema
-        });
+        (**a, trouble) = meet(std::mem::take(a), std::mem::take(b));
     }
     (first, second, trouble)
 }

@@ -66,7 +66,8 @@ pub fn difference(pattern: &str) -> Option<String> {
 
 /// Escapes that mean the same to both: punctuation but `<` and `>`, and control letters.
 fn is_common_escape(escaped: char) -> bool {
-    (escaped.is_ascii_punctuation() && !matches!(escaped, '<' | '>' | '`' | '\'')) || "Azafnrtv".contains(escaped)
+    (escaped.is_ascii_punctuation() && !matches!(escaped, '<' | '>' | '`' | '\''))
+        || "Azafnrtv".contains(escaped)
 }
 
 #[cfg(test)]
@@ -75,12 +76,26 @@ mod tests {
 
     #[test]
     fn the_common_part_of_both_is_known() {
-        for good in ["^([0-9]+)$", "^(a|b)*$", r"^[-a-z_.]+\.x{1,5}$", "^(?:[^/]+/)?x$", r"\[a\]", "[a-z0-9-]"] {
+        for good in
+            ["^([0-9]+)$", "^(a|b)*$", r"^[-a-z_.]+\.x{1,5}$", "^(?:[^/]+/)?x$", r"\[a\]", "[a-z0-9-]"]
+        {
             assert_eq!(difference(good), None, "{good}");
         }
         for bad in [
-            r"^\d+$", r"\w", r"\pL", "(?i)a", "[a-z&&[^b]]", "[a--b]", "a{1001}", "(a{100}){11}", "a{,3}",
-            r"\bx", "[[:alpha:]]", r"\<", "(?P<n>a)", "[]a]",
+            r"^\d+$",
+            r"\w",
+            r"\pL",
+            "(?i)a",
+            "[a-z&&[^b]]",
+            "[a--b]",
+            "a{1001}",
+            "(a{100}){11}",
+            "a{,3}",
+            r"\bx",
+            "[[:alpha:]]",
+            r"\<",
+            "(?P<n>a)",
+            "[]a]",
         ] {
             assert!(difference(bad).is_some(), "{bad}");
         }

@@ -125,7 +125,9 @@ impl Relation {
             Self::AtLeastOneOf(names) => format!("at least one of {}", listed(names)),
             Self::Together(names) => format!("all or none of {}", listed(names)),
             Self::RequiredWhen(tests, names) => format!("{} required when {}", listed(names), when(tests)),
-            Self::ForbiddenWhen(tests, names) => format!("{} not allowed when {}", listed(names), when(tests)),
+            Self::ForbiddenWhen(tests, names) => {
+                format!("{} not allowed when {}", listed(names), when(tests))
+            }
             Self::Immutable => "cannot be changed once it is set".to_owned(),
             Self::GrowOnly => "may grow, not shrink".to_owned(),
             Self::Cel { rule, .. } => format!("the rule `{rule}`"),

@@ -132,6 +132,21 @@ impl Schema {
         Self { nullable: true, ..Self::default() }
     }
 
+    /// Lets it be null as well. The API server refuses null wherever values are listed, even if null is one of them, so
+    /// that listed strings become a pattern. Gives back whether everything else is still checked.
+    pub fn allow_null(&mut self) -> bool {
+        self.nullable = true;
+        let Some(allowed) = self.allowed.take() else { return true };
+        let texts: Option<Vec<String>> = allowed.iter().map(|one| one.as_str().map(regex::escape)).collect();
+        match texts {
+            Some(texts) => {
+                self.patterns.push(format!("^({})$", texts.join("|")));
+                true
+            }
+            None => false,
+        }
+    }
+
     /// A list of such items.
     #[must_use]
     pub fn list(items: Self) -> Self {

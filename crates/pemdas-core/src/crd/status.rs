@@ -45,7 +45,11 @@ fn own_part() -> [(&'static str, Schema); 3] {
     conditions.max_items = Some(MAX_CONDITIONS);
     let mut nodes = Schema::list(Schema::record([
         ("name", true, text(253, "The node in the blueprint.")),
-        ("member", true, Schema { default: Some(json!("")), ..text(253, "The member of the node; empty if it has none.") }),
+        (
+            "member",
+            true,
+            Schema { default: Some(json!("")), ..text(253, "The member of the node; empty if it has none.") },
+        ),
         ("state", true, text(64, "Where the node is, such as Ready or Waiting.")),
         ("why", false, text(4096, "Why it is not ready.")),
         ("since", false, time("Since when it is in this state.")),

@@ -80,7 +80,13 @@ fn text_refusal(schema: &Schema, text: &str, here: &str) -> Option<String> {
     Some(format!("{here} does not match {unmatched}"))
 }
 
-fn list_refusal(schema: &Schema, items: &Schema, elements: &[Value], path: &str, here: &str) -> Option<String> {
+fn list_refusal(
+    schema: &Schema,
+    items: &Schema,
+    elements: &[Value],
+    path: &str,
+    here: &str,
+) -> Option<String> {
     let count = elements.len() as u64;
     if schema.min_items.is_some_and(|least| count < least) {
         return Some(format!("{here} has too few items"));
@@ -96,10 +102,14 @@ fn list_refusal(schema: &Schema, items: &Schema, elements: &[Value], path: &str,
     };
     if matches!(schema.list_type, Some(ListType::Set | ListType::Map(_))) {
         let keys: Vec<Value> = elements.iter().map(key).collect();
-        let twice = keys.iter().enumerate().any(|(index, key)| keys.iter().skip(index + 1).any(|other| other == key));
+        let twice =
+            keys.iter().enumerate().any(|(index, key)| keys.iter().skip(index + 1).any(|other| other == key));
         if twice {
             return Some(format!("{here} has an item twice"));
         }
     }
-    elements.iter().enumerate().find_map(|(index, element)| check(items, element, &format!("{path}[{index}]")))
+    elements
+        .iter()
+        .enumerate()
+        .find_map(|(index, element)| check(items, element, &format!("{path}[{index}]")))
 }

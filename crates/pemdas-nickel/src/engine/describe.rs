@@ -103,11 +103,7 @@ impl Describer<'_> {
     }
 
     /// What a contract answers to the question for its schema: a record of keywords. Some of them hold contracts again.
-    fn schema(
-        &mut self,
-        contract: Closure,
-        level: u32,
-    ) -> Result<Option<Vec<(String, Argument)>>, Failure> {
+    fn schema(&mut self, contract: Closure, level: u32) -> Result<Option<Vec<(String, Argument)>>, Failure> {
         if kind_of(&contract.value) != Kind::Contract || level > MAX_LEVELS {
             return Ok(None);
         }
@@ -121,13 +117,15 @@ impl Describer<'_> {
             // It took the question for a value that it refuses.
             Err(_) => return Ok(None),
         };
-        let ValueContentRef::Record(Container::Alloc(data)) = answer.value.content_ref() else { return Ok(None) };
+        let ValueContentRef::Record(Container::Alloc(data)) = answer.value.content_ref() else {
+            return Ok(None);
+        };
         let mut keywords = Vec::new();
         for (name, field) in &data.clone().fields {
             let Some(value) = field.value_with_pending_contracts() else { continue };
             let keyword = name.label().to_owned();
             let said = if HOLD_CONTRACTS.contains(&keyword.as_str()) {
-                self.argument_value(value, level + 1)?
+                self.argument_value(&value, level + 1)?
             } else {
                 match self.engine.export(value) {
                     Ok(data) => Argument::Data(data),
@@ -142,7 +140,7 @@ impl Describer<'_> {
     }
 
     /// A contract in an answer, or a list of them.
-    fn argument_value(&mut self, value: NickelValue, level: u32) -> Result<Argument, Failure> {
+    fn argument_value(&mut self, value: &NickelValue, level: u32) -> Result<Argument, Failure> {
         let closure = self.engine.whnf(value.clone())?;
         if let ValueContentRef::Array(container) = closure.value.content_ref() {
             let mut all = Vec::new();
@@ -153,7 +151,7 @@ impl Describer<'_> {
             }
             return Ok(Argument::Contract(Contract { form: Form::All(all), span: None, schema: None }));
         }
-        Ok(Argument::Contract(self.term(&value, &Environment::new(), level + 1)?))
+        Ok(Argument::Contract(self.term(value, &Environment::new(), level + 1)?))
     }
 
     /// The name that a value has in the library.

@@ -43,9 +43,10 @@ impl Converter<'_> {
             _ => self.plain(keywords, path, span),
         };
         if data("nullable") == Some(&Value::Bool(true)) {
-            base.nullable = true;
-            if let Some(allowed) = base.allowed.as_mut().filter(|allowed| !allowed.contains(&Value::Null)) {
-                allowed.push(Value::Null);
+            let listed = base.allowed.clone();
+            if !base.allow_null() {
+                let listed = serde_json::to_string(&listed).unwrap_or_default();
+                self.gap(path, Side::OnlyContract, format!("null or one of {listed}"), span);
             }
         }
         if data("x-pemdas-quantity") == Some(&Value::Bool(true)) {
@@ -70,7 +71,9 @@ impl Converter<'_> {
             match said {
                 _ if keyword.starts_with("x-pemdas-") => {}
                 Argument::Contract(contract) => inner = Some((keyword.as_str(), contract)),
-                Argument::Data(data) if KEYWORDS.contains(&keyword.as_str()) || TAKEN.contains(&keyword.as_str()) => {
+                Argument::Data(data)
+                    if KEYWORDS.contains(&keyword.as_str()) || TAKEN.contains(&keyword.as_str()) =>
+                {
                     known.insert(keyword.clone(), data.clone());
                 }
                 Argument::Data(_) => self.report(
@@ -114,7 +117,8 @@ impl Converter<'_> {
     fn rule(&mut self, schema: &mut Schema, data: &Value, contract: &Contract, path: &str, span: &Span) {
         let Some(relation) = relation(data) else {
             self.report(
-                Diagnostic::error(codes::RULE, "this rule has a form that it cannot have").at(span.clone(), ""),
+                Diagnostic::error(codes::RULE, "this rule has a form that it cannot have")
+                    .at(span.clone(), ""),
             );
             return;
         };

@@ -128,9 +128,9 @@ impl Drafter<'_> {
                 let message = format!("`status.{name}` is written by Pemdas itself");
                 let span = field.schema.span.unwrap_or_else(|| near.clone());
                 self.drafts.diagnostics.push(
-                    Diagnostic::error(codes::STATUS_FIELD, message)
-                        .at(span, "")
-                        .hint("call the field something else; conditions are the clause `conditions` of the root"),
+                    Diagnostic::error(codes::STATUS_FIELD, message).at(span, "").hint(
+                        "call the field something else; conditions are the clause `conditions` of the root",
+                    ),
                 );
             }
         }

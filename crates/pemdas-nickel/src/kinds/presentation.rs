@@ -8,13 +8,15 @@ use super::Drafter;
 use crate::request::Place;
 
 /// What an object has beside spec and status that a column may show.
-const METADATA: [&str; 4] = ["metadata.name", "metadata.namespace", "metadata.generation", "metadata.creationTimestamp"];
+const METADATA: [&str; 4] =
+    ["metadata.name", "metadata.namespace", "metadata.generation", "metadata.creationTimestamp"];
 
 impl Drafter<'_> {
     /// The names of a kind beside its own.
     pub(super) fn names(&mut self, draft: &mut KindDraft) {
         let place = self.place();
-        let text = |value: Option<(Value, Span)>| value.and_then(|(value, _)| value.as_str().map(str::to_owned));
+        let text =
+            |value: Option<(Value, Span)>| value.and_then(|(value, _)| value.as_str().map(str::to_owned));
         let listed = |value: Option<(Value, Span)>| -> Vec<String> {
             value.and_then(|(value, _)| serde_json::from_value(value).ok()).unwrap_or_default()
         };
@@ -72,7 +74,9 @@ impl Drafter<'_> {
             let whole = matches!(find(draft, path), Some(Schema { of: Type::Integer | Type::Number, .. }));
             if fits && (!path.starts_with(root) || !whole) {
                 let message = format!("scaling goes by a number below `{root}`, and `{path}` is none");
-                self.drafts.diagnostics.push(Diagnostic::error(codes::PRESENTATION, message).at(span.clone(), ""));
+                self.drafts
+                    .diagnostics
+                    .push(Diagnostic::error(codes::PRESENTATION, message).at(span.clone(), ""));
             }
             good &= fits && whole && path.starts_with(root);
         }

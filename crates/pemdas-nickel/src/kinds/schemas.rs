@@ -91,7 +91,8 @@ impl<'a> Converter<'a> {
     }
 
     fn opaque(&mut self, name: Option<&String>, path: &str, span: &Span) -> Schema {
-        let what = name.map_or_else(|| "a contract that is code".to_owned(), |name| format!("the contract {name}"));
+        let what =
+            name.map_or_else(|| "a contract that is code".to_owned(), |name| format!("the contract {name}"));
         self.gap(path, Side::OnlyContract, what, span);
         Schema::any()
     }
@@ -113,18 +114,17 @@ impl<'a> Converter<'a> {
         for part in parts {
             let next = self.schema(part, path, span);
             let at = next.span.clone().unwrap_or_else(|| span.clone());
-            met = match meet(met, next) {
-                Ok(schema) => schema,
-                Err((schema, why)) => {
-                    self.report(
-                        Diagnostic::warning(codes::CONTRADICTION, format!("these contracts of one value do not go together: {why}"))
-                            .at(at.clone(), "")
-                            .note("the definition leaves this one out"),
-                    );
-                    self.gap(path, Side::OnlyContract, why, &at);
-                    schema
-                }
-            };
+            let (schema, trouble) = meet(met, next);
+            met = schema;
+            if let Some(why) = trouble {
+                let message = format!("these contracts of one value do not go together: {why}");
+                self.report(
+                    Diagnostic::warning(codes::CONTRADICTION, message)
+                        .at(at.clone(), "")
+                        .note("the definition leaves this one out"),
+                );
+                self.gap(path, Side::OnlyContract, why, &at);
+            }
         }
         met
     }
@@ -151,9 +151,12 @@ impl<'a> Converter<'a> {
             self.default(&mut schema, default, path, span);
         } else if field.computed_default {
             self.report(
-                Diagnostic::warning(codes::DEFAULT, format!("the default of {path} is not plain data that its contract accepts"))
-                    .at(span.clone(), "")
-                    .note("the definition has no default here, and lets the field be missing"),
+                Diagnostic::warning(
+                    codes::DEFAULT,
+                    format!("the default of {path} is not plain data that its contract accepts"),
+                )
+                .at(span.clone(), "")
+                .note("the definition has no default here, and lets the field be missing"),
             );
             self.gap(path, Side::OnlyContract, "the default is computed", span);
         }
@@ -174,9 +177,12 @@ impl<'a> Converter<'a> {
             None => schema.default = Some(default),
             Some(why) => {
                 self.report(
-                    Diagnostic::error(codes::DEFAULT, format!("the default of {path} does not fit its own contract: {why}"))
-                        .at(span.clone(), "")
-                        .note("the definition has no default here"),
+                    Diagnostic::error(
+                        codes::DEFAULT,
+                        format!("the default of {path} does not fit its own contract: {why}"),
+                    )
+                    .at(span.clone(), "")
+                    .note("the definition has no default here"),
                 );
             }
         }
@@ -190,10 +196,13 @@ impl<'a> Converter<'a> {
                 None => schema.patterns.push(one),
                 Some(why) => {
                     self.report(
-                        Diagnostic::warning(codes::PATTERN, format!("the API server would read this pattern otherwise: {why}"))
-                            .at(span.clone(), "")
-                            .note("the definition leaves the pattern out; the contract still checks it")
-                            .hint("write classes out, such as [0-9] for digits"),
+                        Diagnostic::warning(
+                            codes::PATTERN,
+                            format!("the API server would read this pattern otherwise: {why}"),
+                        )
+                        .at(span.clone(), "")
+                        .note("the definition leaves the pattern out; the contract still checks it")
+                        .hint("write classes out, such as [0-9] for digits"),
                     );
                     self.gap(path, Side::OnlyContract, format!("the pattern {one}"), span);
                 }
@@ -209,14 +218,18 @@ impl<'a> Converter<'a> {
                 None => Some("its items are no records".to_owned()),
                 Some(record) => keys.iter().find_map(|key| match record.fields.get(key) {
                     None => Some(format!("its items have no field `{key}`")),
-                    Some(field) if !field.is_always_there() => Some(format!("the field `{key}` of its items may be missing")),
+                    Some(field) if !field.is_always_there() => {
+                        Some(format!("the field `{key}` of its items may be missing"))
+                    }
                     Some(field) if field.schema.nullable || !is_scalar(&field.schema) => {
                         Some(format!("the field `{key}` of its items is no plain value"))
                     }
                     Some(_) => None,
                 }),
             },
-            Some(ListType::Set) if !is_scalar(items) || items.nullable => Some("its items are no plain values".to_owned()),
+            Some(ListType::Set) if !is_scalar(items) || items.nullable => {
+                Some("its items are no plain values".to_owned())
+            }
             _ => None,
         };
         if let Some(why) = trouble {
@@ -251,7 +264,9 @@ fn exactly(value: &Value) -> Schema {
         Value::Number(number) if number.is_i64() => Type::Integer,
         Value::Number(_) => Type::Number,
         Value::Null => return Schema { allowed: Some(vec![Value::Null]), ..Schema::any() },
-        Value::Array(_) | Value::Object(_) => return Schema { allowed: Some(vec![value.clone()]), nullable: false, ..Schema::any() },
+        Value::Array(_) | Value::Object(_) => {
+            return Schema { allowed: Some(vec![value.clone()]), nullable: false, ..Schema::any() };
+        }
     };
     Schema { allowed: Some(vec![value.clone()]), ..Schema::new(of) }
 }

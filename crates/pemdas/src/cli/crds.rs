@@ -142,7 +142,9 @@ fn compare(
             checked.diagnostics.push(
                 Diagnostic::error(codes::BREAKING, format!("{} {place}: {}", kind.kind, change.what))
                     .at(kind.span.clone(), change.verdict.words())
-                    .hint("keep this version as it is and add a new one beside it, with conversions both ways"),
+                    .hint(
+                        "keep this version as it is and add a new one beside it, with conversions both ways",
+                    ),
             );
         }
         compared.push(Compared { kind: kind.kind.clone(), changes });

@@ -13,8 +13,10 @@ const VERSION: u32 = 1;
 
 /// Definitions as they are applied.
 pub(crate) fn definitions_yaml(definitions: &[Value]) -> String {
-    let documents: Vec<String> =
-        definitions.iter().map(|one| serde_saphyr::to_string(one).unwrap_or_else(|_| format!("{one}\n"))).collect();
+    let documents: Vec<String> = definitions
+        .iter()
+        .map(|one| serde_saphyr::to_string(one).unwrap_or_else(|_| format!("{one}\n")))
+        .collect();
     documents.join("---\n")
 }
 
@@ -28,8 +30,14 @@ pub(crate) fn definitions_json(definitions: &[Value]) -> String {
 pub(crate) fn gaps_text(gaps: &[Gap]) -> String {
     let mut out = String::new();
     let sides = [
-        (Side::OnlyContract, "Only the contract checks (the API server accepts it, the contract refuses it):"),
-        (Side::OnlyKubernetes, "Only the API server checks (the contract accepts it, the API server refuses it):"),
+        (
+            Side::OnlyContract,
+            "Only the contract checks (the API server accepts it, the contract refuses it):",
+        ),
+        (
+            Side::OnlyKubernetes,
+            "Only the API server checks (the contract accepts it, the API server refuses it):",
+        ),
     ];
     for (side, heading) in sides {
         let _ = writeln!(out, "{heading}");

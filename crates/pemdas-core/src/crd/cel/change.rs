@@ -107,7 +107,9 @@ fn holds_anything(schema: &Schema) -> bool {
     match &schema.of {
         Type::Any => true,
         Type::List(inner) | Type::Dictionary(inner) => holds_anything(inner),
-        Type::Record(record) => record.open || record.fields.values().any(|field| holds_anything(&field.schema)),
+        Type::Record(record) => {
+            record.open || record.fields.values().any(|field| holds_anything(&field.schema))
+        }
         _ => false,
     }
 }

@@ -6,8 +6,28 @@ use crate::crd::schema::{Schema, Type};
 
 /// Words of the language that a field may be called all the same.
 const RESERVED: [&str; 22] = [
-    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
-    "let", "loop", "package", "namespace", "return", "var", "void", "while", "self",
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+    "self",
 ];
 
 /// A field's name as expressions write it; none if they cannot.
@@ -30,7 +50,8 @@ pub(super) fn escaped(name: &str) -> Option<String> {
 /// The path of a field as `fieldPath` writes it; none if it has names that are no plain words.
 pub(super) fn field_path(path: &str) -> Option<String> {
     let plain = |name: &str| {
-        name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
     path.split('.').all(plain).then(|| format!(".{path}"))
 }
@@ -95,7 +116,12 @@ impl<'s> Named<'s> {
         let literal = match (&self.schema.of, value) {
             (Type::Number, Value::Number(number)) => format!("double({number})"),
             (Type::String | Type::Integer | Type::Boolean, literal) => literal.to_string(),
-            _ => return Err(format!("`{path}` is a {}: rules compare strings, numbers and booleans", self.schema.type_name())),
+            _ => {
+                return Err(format!(
+                    "`{path}` is a {}: rules compare strings, numbers and booleans",
+                    self.schema.type_name()
+                ));
+            }
         };
         let mut parts = self.presence.clone();
         parts.push(format!("{} == {literal}", self.value));

@@ -87,7 +87,10 @@ fn ordered(
     let mut rules = Vec::new();
     for (field, name) in fields.iter().zip(names) {
         if !matches!(field.schema.of, Type::Integer | Type::Number) {
-            return Err(format!("`{name}` is a {}, and only numbers are put in order", field.schema.type_name()));
+            return Err(format!(
+                "`{name}` is a {}, and only numbers are put in order",
+                field.schema.type_name()
+            ));
         }
     }
     for (index, (low, low_name)) in fields.iter().zip(names).enumerate() {

@@ -24,7 +24,10 @@ fn with_field(field: Value, required: bool) -> Given {
 
 /// The worst verdict on a change, and what was said of it.
 fn verdict(old: &Given, new: &Given) -> (Verdict, String) {
-    changes(old, new).into_iter().next().map_or((Verdict::Safe, String::new()), |it| (it.verdict, format!("{}: {}", it.path, it.what)))
+    changes(old, new)
+        .into_iter()
+        .next()
+        .map_or((Verdict::Safe, String::new()), |it| (it.verdict, format!("{}: {}", it.path, it.what)))
 }
 
 #[test]
@@ -32,17 +35,45 @@ fn each_change_of_a_field_is_judged() {
     let text = json!({ "type": "string" });
     let cases = [
         (text.clone(), json!({ "type": "string", "maxLength": 5 }), Verdict::NeedsVersion),
-        (json!({ "type": "string", "maxLength": 5 }), json!({ "type": "string", "maxLength": 9 }), Verdict::Safe),
-        (json!({ "type": "string", "maxLength": 9 }), json!({ "type": "string", "maxLength": 5 }), Verdict::NeedsVersion),
+        (
+            json!({ "type": "string", "maxLength": 5 }),
+            json!({ "type": "string", "maxLength": 9 }),
+            Verdict::Safe,
+        ),
+        (
+            json!({ "type": "string", "maxLength": 9 }),
+            json!({ "type": "string", "maxLength": 5 }),
+            Verdict::NeedsVersion,
+        ),
         (text.clone(), json!({ "type": "string", "pattern": "^a$" }), Verdict::NeedsVersion),
-        (json!({ "type": "string", "enum": ["a", "b"] }), json!({ "type": "string", "enum": ["a"] }), Verdict::NeedsVersion),
-        (json!({ "type": "string", "enum": ["a"] }), json!({ "type": "string", "enum": ["a", "b"] }), Verdict::Safe),
+        (
+            json!({ "type": "string", "enum": ["a", "b"] }),
+            json!({ "type": "string", "enum": ["a"] }),
+            Verdict::NeedsVersion,
+        ),
+        (
+            json!({ "type": "string", "enum": ["a"] }),
+            json!({ "type": "string", "enum": ["a", "b"] }),
+            Verdict::Safe,
+        ),
         (text.clone(), json!({ "type": "integer" }), Verdict::NeedsConversion),
         (json!({ "type": "integer" }), json!({ "type": "number" }), Verdict::Safe),
         (json!({ "type": "number" }), json!({ "type": "integer" }), Verdict::NeedsVersion),
-        (json!({ "type": "integer", "minimum": 1 }), json!({ "type": "integer", "minimum": 0 }), Verdict::Safe),
-        (json!({ "type": "integer", "minimum": 0 }), json!({ "type": "integer", "minimum": 1 }), Verdict::NeedsVersion),
-        (json!({ "type": "integer", "default": 1 }), json!({ "type": "integer", "default": 2 }), Verdict::NeedsVersion),
+        (
+            json!({ "type": "integer", "minimum": 1 }),
+            json!({ "type": "integer", "minimum": 0 }),
+            Verdict::Safe,
+        ),
+        (
+            json!({ "type": "integer", "minimum": 0 }),
+            json!({ "type": "integer", "minimum": 1 }),
+            Verdict::NeedsVersion,
+        ),
+        (
+            json!({ "type": "integer", "default": 1 }),
+            json!({ "type": "integer", "default": 2 }),
+            Verdict::NeedsVersion,
+        ),
         (json!({ "type": "string", "nullable": true }), text.clone(), Verdict::NeedsVersion),
         (text.clone(), json!({ "type": "string", "description": "new words" }), Verdict::Safe),
         (
@@ -77,7 +108,10 @@ fn fields_come_and_go() {
 fn what_the_api_server_cannot_change_needs_a_new_kind() {
     let old = with_field(json!({ "type": "string" }), false);
     let new = Given { scope: "Cluster".to_owned(), ..old.clone() };
-    assert_eq!(verdict(&old, &new), (Verdict::NeedsKind, "scope: it was Namespaced, and is Cluster now".to_owned()));
+    assert_eq!(
+        verdict(&old, &new),
+        (Verdict::NeedsKind, "scope: it was Namespaced, and is Cluster now".to_owned())
+    );
 }
 
 #[test]
