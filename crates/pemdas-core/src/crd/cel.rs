@@ -148,3 +148,6 @@ impl Compiler {
         self.left_out.push(LeftOut { path: place.path.clone(), wanted, trouble });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -103,8 +103,9 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
     lints::run(&mut outliner);
     if let Some(blueprint) = &blueprint {
         kube_types::run(&mut outliner, blueprint);
-        outliner.diagnostics.extend(crate::kinds::draft(evaluator, blueprint).diagnostics);
-        outliner.diagnostics.extend(crate::kinds::check_conversions(evaluator, blueprint));
+        let drafts = crate::kinds::draft(evaluator, blueprint);
+        outliner.diagnostics.extend(crate::kinds::check_conversions(evaluator, blueprint, &drafts));
+        outliner.diagnostics.extend(drafts.diagnostics);
     }
     Outline { blueprint, diagnostics: tidy(outliner.diagnostics) }
 }
