@@ -383,3 +383,23 @@ let Color = OneOf ["red", "green"] in
     };
     std::thread::Builder::new().stack_size(256 << 20).spawn(run).unwrap().join().unwrap();
 }
+
+#[test]
+fn the_shipped_librarys_contracts_are_known_by_name() {
+    let text = r#"
+let { Int, Port, OneOf, Nullable, IntBetween, Quantity, .. } = import "pemdas/v1.ncl" in
+let lib = import "pemdas.ncl" in
+{ C = {
+  a | Int | default = 2, b | lib.Port, c | OneOf ["x", "y"], d | Array Quantity, e | Nullable String, f | IntBetween 1 9,
+  g | { h | Port | optional },
+} }"#;
+    with(text, |engine| {
+        let value = json!({ "b": 1, "c": "x", "d": [], "e": null, "f": 3, "g": {} });
+        assert!(engine.run(&Request::Check { contract: Place::at(["C"]), value }).is_ok());
+        assert_eq!(
+            described(engine, Place::at(["C"])),
+            "{a: @Int() = 2, b: @Port(), c: @OneOf([\"x\",\"y\"]), d: [@Quantity()], e: @Nullable(String), \
+             f: @IntBetween(1, 9), g: {h?: @Port()}}"
+        );
+    });
+}
