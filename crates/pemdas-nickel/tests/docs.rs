@@ -4,6 +4,8 @@
 //! line may say `# => JSON`; `nickel nodes` and `nickel kinds` are what stands in these records. `wrong=PMnnnn` says which
 //! diagnostic it gives; all others give none.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "a test says what it expects by panicking")]
+
 mod reading;
 
 use std::collections::BTreeSet;

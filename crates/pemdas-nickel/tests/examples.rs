@@ -1,5 +1,7 @@
 //! Every example loads clean, and every function of it works on its sample: what is rendered are objects.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "a test says what it expects by panicking")]
+
 mod reading;
 
 use std::collections::BTreeMap;

@@ -115,6 +115,15 @@ fn missing_fields_are_told_at_the_record() {
         ),
         NOTHING
     );
+    for other in [
+        "the.root.spec",
+        "(if the.root.spec.size > 1 then { spec.paused = true } else {})",
+        "{ \"%{the.root.spec.name}\" = 1 }",
+    ] {
+        let body =
+            r#"{ apiVersion = "apps/v1", kind = "Deployment", metadata.name = "a", spec.replicas = 1 }"#;
+        assert_eq!(template(&format!("{body} & {other}")), NOTHING, "{other}");
+    }
 }
 
 #[test]

@@ -105,29 +105,41 @@ impl Tree {
             (Form::Record { fields, complete }, Form::Record { fields: more, complete: also_complete }) => {
                 Self { span, form: merge_records(fields, more, complete && also_complete) }
             }
-            // The fields that are written are fields of the result, whatever the computed side adds.
-            (Form::Record { fields, .. }, Form::Unknown) | (Form::Unknown, Form::Record { fields, .. }) => {
-                Self { span, form: Form::Record { fields, complete: false } }
-            }
-            (Form::Unknown, known) | (known, Form::Unknown) => Self { span, form: loosened(known) },
-            // Either is checked alone: which one wins depends on priorities, that they disagree is another matter.
+            // What is written is part of the result, whatever the computed side adds.
+            (Form::Unknown, known) | (known, Form::Unknown) => Self { span, form: known }.loosened(),
             (left, right) if left == right => Self { span, form: left },
-            (left, right) => Self {
-                span: span.clone(),
-                form: Form::Either(vec![
-                    Self { span: span.clone(), form: left },
-                    Self { span: other.span, form: right },
-                ]),
-            },
+            // Each is judged alone: which branch it is depends, and so does which of two plain values wins.
+            (left, right) => {
+                let sides = [Self { span: span.clone(), form: left }, Self { span: other.span, form: right }];
+                let mut all = Vec::new();
+                for side in sides {
+                    match side.form {
+                        Form::Either(branches) => all.extend(branches.into_iter().map(Self::loosened)),
+                        form => all.push(Self { span: side.span, form }.loosened()),
+                    }
+                }
+                Self { span, form: Form::Either(all) }
+            }
         }
     }
-}
 
-/// What is left of a form when something computed may change it.
-fn loosened(form: Form) -> Form {
-    match form {
-        Form::List { items, .. } => Form::List { items, complete: false },
-        other => other,
+    /// The same, where something else may be merged in: no record in it is all that there is.
+    fn loosened(mut self) -> Self {
+        match &mut self.form {
+            Form::Record { fields, complete } => {
+                *complete = false;
+                for field in fields {
+                    let value = std::mem::replace(&mut field.value, Self::unknown(None));
+                    field.value = value.loosened();
+                }
+            }
+            Form::Either(branches) => {
+                *branches = std::mem::take(branches).into_iter().map(Self::loosened).collect();
+            }
+            // Lists are not merged: there is nothing to be added to their items.
+            _ => {}
+        }
+        self
     }
 }
 
@@ -141,7 +153,9 @@ fn merge_records(mut fields: Vec<Field>, more: Vec<Field>, complete: bool) -> Fo
             }
         }
     }
-    Form::Record { fields, complete }
+    let merged = Tree::new(Form::Record { fields, complete });
+    // What was left out of one side may be any field at any depth.
+    if complete { merged.form } else { merged.loosened().form }
 }
 
 /// What is wrong with a template of a built-in kind. Nothing is said of custom resources, nor of a template whose

@@ -278,6 +278,23 @@ fn two_definitions_are_one_record() {
     assert!(matches!(tree("1").merge(tree("2")).form, Form::Either(_)));
 }
 
+#[test]
+fn nothing_is_missing_where_something_may_be_merged_in() {
+    let base = r#"{ apiVersion = "apps/v1", kind = Deployment, spec = { replicas = 1 } }"#;
+    assert_eq!(check(&tree(base), Purpose::Apply).len(), 2);
+    for other in
+        ["?", "{ ... }", "{ spec = ? }", "{ metadata = {} } ~ {}", "{ spec = { paused = true } } ~ ?"]
+    {
+        for merged in [tree(base).merge(tree(other)), tree(other).merge(tree(base))] {
+            assert_eq!(check(&merged, Purpose::Apply), [], "{other}");
+        }
+    }
+    // Both are judged by what they do have.
+    let wrong = tree(base).merge(tree("{ spec = { pausd = true } } ~ {}"));
+    let told = check_as(&wrong, &Kind::find("apps/v1", "Deployment").unwrap(), Purpose::Apply);
+    assert_eq!(told.len(), 1, "{told:?}");
+}
+
 fn of_value(value: &Value) -> Tree {
     Tree::new(match value {
         Value::Null => Form::Null,
