@@ -107,7 +107,7 @@ impl Cluster {
     pub fn load_program(&self, program: &Path, name: &str) -> Result<String> {
         let process = self.ready.node_process.ok_or_else(|| Error::new("only the node level runs images"))?;
         let digest = file_digest(program).doing(|| format!("read {}", program.display()))?;
-        let image = format!("docker.io/testbed/{name}:{digest}");
+        let image = format!("testbed.example/{name}:{digest}");
         let archive = self.ready.folder.join(format!("{name}.tar"));
         let entry = format!("/{name}");
         let spec = ImageSpec { name: &image, command: &[&entry], path: "/" };

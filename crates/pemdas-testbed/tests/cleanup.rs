@@ -123,7 +123,7 @@ fn nothing_of_a_node_with_running_pods_outlives_an_owner_that_is_killed() {
             .status();
         assert!(status.unwrap().success());
     };
-    let image = "--image=docker.io/testbed/workload:1";
+    let image = "--image=testbed.example/workload:1";
     kubectl(&["run", "sleeper", image, "--restart=Never", "--command", "--", "sleep", "100000"]);
     kubectl(&["wait", "--for=condition=Ready", "pod/sleeper", "--timeout=120s"]);
     let interfaces = interfaces();

@@ -12,7 +12,7 @@ use crate::error::{Doing, Result};
 /// What an image is called and what it runs.
 #[derive(Debug, Clone)]
 pub struct ImageSpec<'a> {
-    /// Name and tag, such as `testbed/workload:1`.
+    /// Name and tag, such as `testbed.example/workload:1`.
     pub name: &'a str,
     /// The command of a container that names none.
     pub command: &'a [&'a str],

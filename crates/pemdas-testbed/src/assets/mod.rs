@@ -20,9 +20,9 @@ use crate::error::{Error, Result};
 use crate::say::say;
 
 /// The image with PostgreSQL, psql, nginx and curl.
-pub const WORKLOAD_IMAGE: &str = "docker.io/testbed/workload:1";
+pub const WORKLOAD_IMAGE: &str = "testbed.example/workload:1";
 /// The image of the process that holds a pod's namespaces.
-pub(crate) const PAUSE_IMAGE: &str = "docker.io/testbed/pause:1";
+pub(crate) const PAUSE_IMAGE: &str = "testbed.example/pause:1";
 
 /// Everything that a level needs, found or built.
 #[derive(Debug, Clone)]
