@@ -30,6 +30,8 @@
 //! # Ok::<(), String>(())
 //! ```
 //!
+//! [`read_blueprints`] finds sources on disk: a directory, a `.ncl` file, a manifest with ConfigMaps.
+//!
 //! | to | ask |
 //! | --- | --- |
 //! | call a function, evaluate to JSON | [`Evaluator::evaluate`] of a place that ends in a call |
@@ -46,6 +48,7 @@ mod evaluator;
 pub mod kube_contracts;
 mod library;
 mod limits;
+mod loader;
 mod memo;
 mod memory;
 pub mod outline;
@@ -57,6 +60,7 @@ pub mod syntax;
 pub use evaluator::{Evaluator, InProcess};
 pub use library::{LIBRARY, LibraryFile, is_library_file};
 pub use limits::{Limits, Size};
+pub use loader::{Loaded, read_blueprints};
 pub use memo::{Memo, Memoized};
 pub use request::{Answer, Failure, FieldSeen, Input, Kill, Kind, Place, Request, Seen, Step};
 pub use sandbox::{Isolation, Landlock, Pool, PoolConfig, PoolStats, Sandboxed, WorkerCommand, worker_main};

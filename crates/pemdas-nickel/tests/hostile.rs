@@ -3,7 +3,9 @@
 //! A header is `# gives: WORD or WORD ...`: `ok`, `fuel`, `too-large`, `time`, `memory`, `crash`, or the code of a diagnostic. `# ask:` says what
 //! is asked instead of the whole value. `@CANARY@` stands for the path of files whose text must appear nowhere.
 
-mod support;
+#![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test are the test")]
+
+mod workers;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -117,7 +119,7 @@ fn no_program_does_harm() {
     let programs = programs(&canary);
     assert!(programs.len() >= 60, "only {} programs", programs.len());
     let hostile = |millis| {
-        support::pool(|config| {
+        workers::pool(|config| {
             config.workers = 3;
             config.limits.millis = millis;
             config.limits.memory = 192 << 20;
@@ -127,7 +129,7 @@ fn no_program_does_harm() {
     };
     // Only what may end by the clock is held to a short time: a slow machine must not change the verdict on the others.
     let (short, long) = (hostile(1_500), hostile(60_000));
-    let good_pool = support::pool(|config| config.limits.millis = 30_000);
+    let good_pool = workers::pool(|config| config.limits.millis = 30_000);
     let good = good_pool.load("good", &Sources::single("{ f = fun the => { v = the.n + 1 } }")).unwrap();
 
     let next = AtomicUsize::new(0);

@@ -1,6 +1,6 @@
 //! A worker that dies while nobody asks it anything. Alone in its process: the worker is found as the only child.
 
-mod support;
+mod workers;
 
 use pemdas_nickel::{Evaluator as _, Place, Sources};
 use rustix::process::{Pid, Signal, kill_process};
@@ -8,7 +8,7 @@ use serde_json::json;
 
 /// The processes that this one has started, zombies apart.
 fn children() -> Vec<i32> {
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let child = |entry: std::fs::DirEntry| {
         let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
         let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
@@ -24,7 +24,7 @@ fn children() -> Vec<i32> {
 
 #[test]
 fn nobody_notices() {
-    let pool = support::pool(|_| ());
+    let pool = workers::pool(|_| ());
     let sandboxed = pool.load("a", &Sources::single("{ double = fun n => n * 2 }")).unwrap();
     let [worker] = children()[..] else { panic!("one worker was expected, not {:?}", children()) };
     kill_process(Pid::from_raw(worker).unwrap(), Signal::KILL).unwrap();

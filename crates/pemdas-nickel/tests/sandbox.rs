@@ -1,6 +1,6 @@
 //! Evaluation in real worker processes.
 
-mod support;
+mod workers;
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use pemdas_nickel::{
     Answer, Evaluator, Failure, InProcess, Input, Kill, Limits, Place, Request, Size, Sources, WorkerCommand,
 };
 use serde_json::json;
-use support::pool;
+use workers::pool;
 
 const GOOD: &str = r#"
 {
@@ -163,7 +163,7 @@ fn old_and_large_workers_are_recycled_unnoticed() {
     }
     assert_eq!(pool.stats().recycled, 3);
 
-    let pool = support::pool(|config| config.recycle_bytes = 1);
+    let pool = workers::pool(|config| config.recycle_bytes = 1);
     let sandboxed = pool.load("a", &Sources::single(GOOD)).unwrap();
     for n in 0..3 {
         assert_eq!(sandboxed.evaluate(&double(n)), Ok(json!({ "value": n * 2 })));
@@ -202,7 +202,7 @@ fn a_program_that_is_no_worker_is_an_error() {
             program: program.into(),
             arguments: arguments.into_iter().map(Into::into).collect(),
         };
-        let pool = support::pool(|config| config.command = command);
+        let pool = workers::pool(|config| config.command = command);
         let Err(failure) = pool.load("a", &Sources::single("{}")) else { panic!("{program} is no worker") };
         assert!(failure.is_transient(), "{failure:?}");
     }
@@ -244,4 +244,46 @@ fn a_fault_of_the_evaluator_is_a_verdict_and_nothing_of_it_remains() {
         assert_eq!(evaluator.evaluate(&Place::at(["ok"])), Ok(json!(1)));
     }
     assert_eq!(pool.stats().started, 2);
+}
+
+#[test]
+fn a_worker_ends_with_its_parent_whatever_it_is_doing() {
+    use std::io::Write as _;
+    let limits = Limits { millis: 600_000, fuel: u64::MAX, memory: 4 << 30, ..Limits::default() };
+    let mut worker = std::process::Command::new(env!("CARGO_BIN_EXE_pemdas-nickel-worker"))
+        .args([format!("--memory={}", limits.memory), format!("--stack={}", limits.stack)])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = worker.stdin.take().unwrap();
+    let request = Request::Evaluate { place: call("spin", 0) };
+    for message in
+        [json!({ "load": { "sources": Sources::single(GOOD), "limits": limits } }), json!({ "ask": request })]
+    {
+        let bytes = serde_json::to_vec(&message).unwrap();
+        stdin.write_all(&u32::try_from(bytes.len()).unwrap().to_be_bytes()).unwrap();
+        stdin.write_all(&bytes).unwrap();
+    }
+    stdin.flush().unwrap();
+    // Without end, unless somebody ends it: what ends it is that there is nobody left.
+    drop(stdin);
+    assert!(worker.wait().unwrap().success());
+}
+
+#[test]
+fn a_worker_outlives_the_thread_that_started_it() {
+    let pool = pool(|_| ());
+    let sandboxed = std::thread::scope(|scope| {
+        scope.spawn(|| pool.load("a", &Sources::single(GOOD)).unwrap()).join().unwrap()
+    });
+    assert_eq!(sandboxed.evaluate(&double(2)), Ok(json!({ "value": 4 })));
+    assert_eq!(pool.stats().started, 1);
+}
+
+#[test]
+fn a_worker_is_not_for_use_by_hand() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_pemdas-nickel-worker")).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stdout.is_empty());
 }

@@ -62,6 +62,23 @@ pub(crate) fn tokens(text: &str) -> Tokens {
     seen
 }
 
+/// The paths that a text imports, as far as its tokens tell: for who looks for the files of a program, not for who guards them.
+pub(crate) fn import_paths(text: &str) -> Vec<String> {
+    let mut paths = Vec::new();
+    let mut last: Option<Token<'_>> = None;
+    let mut before: Option<Token<'_>> = None;
+    for token in Lexer::new(text) {
+        let Ok((_, token, _)) = token else { break };
+        let after_import = matches!(before, Some(Token::Normal(NormalToken::Import)))
+            && matches!(last, Some(Token::Normal(NormalToken::DoubleQuote)));
+        if let (true, Token::Str(StringToken::Literal(path))) = (after_import, &token) {
+            paths.push(path.clone());
+        }
+        before = last.replace(token);
+    }
+    paths
+}
+
 /// All imports in a syntax tree; none if it is nested too deeply to be looked at.
 pub(crate) fn imports_of<'a>(ast: &'a Ast<'a>, max_depth: u64) -> Option<Vec<FoundImport>> {
     let mut found = Vec::new();
@@ -129,7 +146,8 @@ pub(crate) fn hidden(file: &str) -> Diagnostic {
 /// Whether the evaluator holds a file that is not one of ours. Nothing that it says may then be shown.
 pub(crate) fn stranger(sources: &SourceCache, known: &FileTable) -> bool {
     sources.file_paths.iter().any(|(id, path)| match path {
-        SourcePath::Std(_) => false,
+        // The evaluator's own library, and data of a request that was written out: never files.
+        SourcePath::Std(_) | SourcePath::Generated(_) => false,
         _ => known.name(*id).is_none(),
     })
 }

@@ -52,6 +52,7 @@ impl Engine {
             found: BTreeMap::new(),
             found_bytes: 0,
             quote_values: true,
+            placed: None,
             limits,
         };
         engine.add_files(sources);

@@ -12,10 +12,7 @@ use landlock::{
     RulesetStatus, Scope,
 };
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
-use rustix::process::{
-    DumpableBehavior, Resource, Rlimit, Signal, chroot, set_dumpable_behavior,
-    set_parent_process_death_signal, setrlimit,
-};
+use rustix::process::{DumpableBehavior, Resource, Rlimit, chroot, set_dumpable_behavior, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags, set_capabilities, set_no_new_privs};
 use serde::{Deserialize, Serialize};
 
@@ -69,8 +66,6 @@ impl Isolation {
 
 /// What is done while the process still has one thread: everything that a new thread inherits.
 pub(super) fn shut_in(address_space: u64) -> Isolation {
-    // If the parent dies, nobody would ever end this process.
-    let _ = set_parent_process_death_signal(Some(Signal::KILL));
     let namespaces = own_namespaces();
     let empty_root = namespaces && empty_root();
     Isolation {
@@ -150,8 +145,9 @@ fn limit(address_space: u64) -> bool {
         (Resource::As, address_space),
         (Resource::Core, 0),
         (Resource::Fsize, 0),
-        // What is open stays open; nothing new can be.
-        (Resource::Nofile, 0),
+        // What is open stays open; nothing new can be, because the one number that is left is taken. (With none left, the worker could
+        // not wait for its parent's end either.)
+        (Resource::Nofile, 1),
     ];
     all.into_iter().all(|(resource, most)| {
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).is_ok()

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::isolation::Isolation;
 use super::process::{Worker, WorkerCommand, unavailable};
-use crate::evaluator::Evaluator;
+use crate::evaluator::{Evaluator, is_fault};
 use crate::limits::Limits;
 use crate::request::{Answer, Failure, Kill, Request};
 use crate::sources::Sources;
@@ -252,7 +252,11 @@ impl Evaluator for Sandboxed {
         match &answer {
             // The worker stopped in time by itself, with all in order.
             Err(Failure::Killed { why: Kill::Time }) if worker.is_alive() => self.release(worker),
-            Err(Failure::Killed { .. } | Failure::Unavailable { .. }) => {
+            // It is gone, or it ends itself: the evaluator's own fault may have left anything behind.
+            failed
+                if is_fault(failed)
+                    || matches!(failed, Err(Failure::Killed { .. } | Failure::Unavailable { .. })) =>
+            {
                 drop(worker);
                 self.shared.forget(|stats| stats.lost += 1);
             }

@@ -4,6 +4,8 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::thread;
 
+use rustix::event::{PollFd, PollFlags, poll};
+
 use super::frame::{FromWorker, ToWorker, parse, read_bytes, write_bytes, write_frame};
 use super::isolation::{close_the_door, shut_in};
 use crate::engine::Engine;
@@ -31,13 +33,34 @@ pub fn worker_main() -> ExitCode {
     let evaluating = thread::Builder::new().name(THREAD.to_owned()).stack_size(stack).spawn(move || {
         let mut isolation = isolation;
         close_the_door(&mut isolation);
-        if write_frame(&mut io::stdout().lock(), &FromWorker::Ready(isolation)).is_ok() {
-            // The pipe broke: the parent is gone or has had enough.
-            let _ = serve(probe);
-        }
+        let told = write_frame(&mut io::stdout().lock(), &FromWorker::Ready(isolation));
+        // An error means that the pipe broke: the parent is gone or has had enough.
+        let code = if told.and_then(|_| serve(probe)).is_ok() { 0 } else { 1 };
+        std::process::exit(code)
     });
-    let ended = evaluating.map(thread::JoinHandle::join);
-    if matches!(ended, Ok(Ok(()))) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if evaluating.is_err() {
+        return ExitCode::FAILURE;
+    }
+    wait_for_the_parents_end();
+    ExitCode::SUCCESS
+}
+
+/// Returns when nobody can ask any more: the parent has closed its end of the pipe, or has died. Whatever is being evaluated then
+/// ends with the process. (The kernel's own signal for the death of a parent means the parent's *thread*.)
+fn wait_for_the_parents_end() {
+    let stdin = io::stdin();
+    loop {
+        // No event is asked for: the end of the other side is always told.
+        let mut ends = [PollFd::new(&stdin, PollFlags::empty())];
+        match poll(&mut ends, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return,
+        }
+        if ends.iter().any(|end| end.revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL))
+        {
+            return;
+        }
+    }
 }
 
 /// The arguments that `worker_main` understands: memory and stack, in bytes.

@@ -7,6 +7,7 @@ use pemdas_nickel::{Evaluator as _, InProcess, Limits, Place, Sources};
 use serde_json::Value;
 
 /// A directory of the workspace.
+#[allow(dead_code, reason = "not every test file reads directories")]
 pub(crate) fn workspace(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
