@@ -61,10 +61,15 @@ pub fn file(name: &str) -> Option<String> {
 /// A contract's file and all that it imports, by name.
 #[must_use]
 pub fn with_imports(name: &str) -> BTreeMap<String, String> {
+    with_missing_imports(name, |_| false)
+}
+
+/// A contract's file and all that it imports, by name, but for what is there already (with all that that imports).
+pub(crate) fn with_missing_imports(name: &str, is_there: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut waiting = vec![name.to_owned()];
     while let Some(name) = waiting.pop() {
-        if files.contains_key(&name) {
+        if files.contains_key(&name) || is_there(&name) {
             continue;
         }
         let (Some(meaning), Some(text)) = (meaning(&name), file(&name)) else { continue };

@@ -97,10 +97,9 @@ impl Engine {
         if !kube_contracts::is_file(target) {
             return;
         }
-        for (name, text) in kube_contracts::with_imports(target) {
-            if !self.ids.contains_key(&name) {
-                self.add_file(&name, InputFormat::Nickel, &text);
-            }
+        let missing = kube_contracts::with_missing_imports(target, |name| self.ids.contains_key(name));
+        for (name, text) in missing {
+            self.add_file(&name, InputFormat::Nickel, &text);
         }
         let directory =
             importer.rsplit_once('/').map_or(String::new(), |(directory, _)| format!("{directory}/"));

@@ -24,6 +24,9 @@ pub const WORKLOAD_IMAGE: &str = "testbed.example/workload:1";
 /// The image of the process that holds a pod's namespaces.
 pub(crate) const PAUSE_IMAGE: &str = "testbed.example/pause:1";
 
+/// Raised when root file systems or images are made in another way from the same pins, so that the cache has them anew.
+const RECIPE: u32 = 2;
+
 /// Everything that a level needs, found or built.
 #[derive(Debug, Clone)]
 pub struct Assets {
@@ -131,9 +134,9 @@ fn build_programs(
 
 fn node_assets(cache: &Cache, programs: &BTreeMap<&'static str, PathBuf>) -> Result<NodeAssets> {
     let digest = pins::digest("debian.toml")?;
-    let rootfs = format!("debian-{digest}/node");
-    let workload = format!("debian-{digest}/workload.tar");
-    let pause = format!("pause-{}/pause.tar", pins::digest("pause")?);
+    let rootfs = format!("debian-{digest}/node-{RECIPE}");
+    let workload = format!("debian-{digest}/workload-{RECIPE}.tar");
+    let pause = format!("pause-{}/pause-{RECIPE}.tar", pins::digest("pause")?);
     let finished = [&rootfs, &workload, &pause].iter().all(|name| cache.place(name).exists());
     if !finished {
         let builder = cache.lock()?;

@@ -173,6 +173,9 @@ impl Picture {
         let mut needs: Vec<_> = graph.also.iter().map(|link| need(blueprint, graph, link, sources)).collect();
         needs.sort_by_key(|need| (place(&need.from), need.origin == AlsoOrigin::Deleting, place(&need.to)));
         let mut waits: Vec<_> = waits(SequenceReason::Before).chain(waits(SequenceReason::State)).collect();
+        waits.sort_by_key(|wait| (place(&wait.to), place(&wait.from), wait.state));
+        // Who writes the order of a state and its object out says nothing twice.
+        waits.dedup_by(|next, kept| next.state && next.from == kept.from && next.to == kept.to);
         waits.sort_by_key(|wait| (place(&wait.to), wait.state, place(&wait.from)));
         Self { name: blueprint.name.clone(), roots, needs, waits, items }
     }

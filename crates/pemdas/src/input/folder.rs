@@ -25,11 +25,12 @@ pub(super) fn directory(folder: &Path) -> Given {
     }
     let title = shown(folder);
     let problem = Diagnostic::error(NO_MAIN, format!("{title} has no file {MAIN}"));
-    let others: Vec<_> = walk(folder).into_keys().filter(|name| name.ends_with(".ncl")).take(3).collect();
-    let hint = match others.first() {
+    let other = walk(folder).into_iter().find(|(name, _)| name.ends_with(".ncl") && !name.contains('/'));
+    let hint = match other {
         None => format!("a blueprint begins with {MAIN}"),
-        Some(other) => format!(
-            "a blueprint begins with {MAIN}; to check a file of another name, give the file: {title}/{other}"
+        Some((_, other)) => format!(
+            "a blueprint begins with {MAIN}; to check a file of another name, give the file: {}",
+            shown(&other)
         ),
     };
     Given::unreadable(title, problem.hint(hint))
