@@ -14,9 +14,20 @@ const MAX_DESCRIPTION: usize = 160;
 const QUANTITY: &str =
     "^[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]+)?$";
 
-/// The schema of a type such as `core/v1/ResourceRequirements`; none if there is no such type. Each place where it
-/// is open because the type contains itself is told to `deeper`.
-pub fn embedded(id: &str, deeper: &mut dyn FnMut(&str)) -> Option<Schema> {
+/// What a schema of Kubernetes' types leaves open.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Leaves {
+    /// What is inside a type that contains itself.
+    Inside(&'static str),
+    /// The format of times or bytes.
+    Formats,
+    /// Amounts that are written as numbers with a fraction, which the contract accepts and definitions cannot.
+    Fractions,
+}
+
+/// The schema of a type such as `core/v1/ResourceRequirements`; none if there is no such type. What it leaves open is
+/// told to `deeper`.
+pub fn embedded(id: &str, deeper: &mut dyn FnMut(Leaves)) -> Option<Schema> {
     let body = kube_types::Type::find(id)?;
     let mut schema = record(&body, &mut vec![body.id()], deeper);
     schema.embedded = true;
@@ -26,7 +37,7 @@ pub fn embedded(id: &str, deeper: &mut dyn FnMut(&str)) -> Option<Schema> {
 fn record(
     body: &kube_types::Type,
     on_the_way: &mut Vec<&'static str>,
-    deeper: &mut dyn FnMut(&str),
+    deeper: &mut dyn FnMut(Leaves),
 ) -> Schema {
     let mut fields = std::collections::BTreeMap::new();
     for field in body.fields() {
@@ -65,12 +76,16 @@ fn record(
 fn shape(
     shape: kube_types::Shape,
     on_the_way: &mut Vec<&'static str>,
-    deeper: &mut dyn FnMut(&str),
+    deeper: &mut dyn FnMut(Leaves),
 ) -> Schema {
     use kube_types::Shape;
     let format = |of: Type, format: &str| Schema { format: Some(format.to_owned()), ..Schema::new(of) };
     match shape {
-        Shape::String | Shape::Bytes | Shape::Time | Shape::MicroTime => Schema::new(Type::String),
+        Shape::String => Schema::new(Type::String),
+        Shape::Bytes | Shape::Time | Shape::MicroTime => {
+            deeper(Leaves::Formats);
+            Schema::new(Type::String)
+        }
         Shape::Boolean => Schema::new(Type::Boolean),
         Shape::Int32 => {
             let mut schema = format(Type::Integer, "int32");
@@ -89,7 +104,7 @@ fn shape(
         Shape::List(items) => Schema::list(self::shape(items.shape(), on_the_way, deeper)),
         Shape::Dictionary(values) => Schema::dictionary(self::shape(values.shape(), on_the_way, deeper)),
         Shape::Record(id) if on_the_way.contains(&id) || on_the_way.len() > MAX_DEPTH => {
-            deeper(id);
+            deeper(Leaves::Inside(id));
             Schema::new(Type::Record(Record { open: true, ..Record::default() }))
         }
         Shape::Record(id) => match kube_types::Type::find(id) {

@@ -7,8 +7,28 @@ use super::validate::refusal;
 
 /// Texts of which at least one fits most patterns that people write.
 const TEXTS: [&str; 22] = [
-    "a", "b-c", "some text", "x1", "7", "42", "30s", "1h30m", "10Gi", "500m", "25%", "v1", "1.2.3", "a.example.com",
-    "app/web", "2030-01-31T12:00:00Z", "10.0.0.1", "A", "Some-Text_2", "", "ä", "https://example.com/",
+    "a",
+    "b-c",
+    "some text",
+    "x1",
+    "7",
+    "42",
+    "30s",
+    "1h30m",
+    "10Gi",
+    "500m",
+    "25%",
+    "v1",
+    "1.2.3",
+    "a.example.com",
+    "app/web",
+    "2030-01-31T12:00:00Z",
+    "10.0.0.1",
+    "A",
+    "Some-Text_2",
+    "",
+    "ä",
+    "https://example.com/",
 ];
 /// How often another value is tried for one that does not fit.
 const TRIES: usize = 24;
@@ -34,7 +54,8 @@ struct Maker {
 impl Maker {
     /// The next number of a fixed row.
     fn next(&mut self, bound: usize) -> usize {
-        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.state =
+            self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.state >> 33).unwrap_or_default() % bound.max(1)
     }
 
@@ -61,11 +82,19 @@ impl Maker {
             Type::Boolean => json!(self.next(2) == 0),
             Type::Integer => self.integer(schema),
             Type::Number => {
-                if self.next(2) == 0 { self.integer(schema) } else { json!(self.next(80) as f64 / 8.0 + 0.0625) }
+                if self.next(2) == 0 {
+                    self.integer(schema)
+                } else {
+                    json!(self.next(80) as f64 / 8.0 + 0.0625)
+                }
             }
             Type::String => self.text(),
             Type::IntOrString => {
-                if self.next(2) == 0 { self.integer(schema) } else { self.text() }
+                if self.next(2) == 0 {
+                    self.integer(schema)
+                } else {
+                    self.text()
+                }
             }
             Type::List(items) => {
                 let low = schema.min_items.unwrap_or_default();

@@ -38,12 +38,18 @@ struct Pair<'a> {
 type Named<'a> = (&'a String, &'a VersionDraft);
 
 impl Pair<'_> {
-    fn check(mut self, one: Named<'_>, stored: Named<'_>) {
+    fn check(self, one: Named<'_>, stored: Named<'_>) {
         let ways = [(one, stored), (stored, one)];
         if ways.iter().any(|(from, to)| !self.has(from.0, to.0)) {
             if to_json(&one.1.spec) != to_json(&stored.1.spec) {
-                let message = format!("{} {} and {} differ, and there is no conversion both ways", self.draft.kind, one.0, stored.0);
-                let hint = format!("write `versions.{}.convert.{}` and `versions.{}.convert.{}`", one.0, stored.0, stored.0, one.0);
+                let message = format!(
+                    "{} {} and {} differ, and there is no conversion both ways",
+                    self.draft.kind, one.0, stored.0
+                );
+                let hint = format!(
+                    "write `versions.{}.convert.{}` and `versions.{}.convert.{}`",
+                    one.0, stored.0, stored.0, one.0
+                );
                 self.told.push(
                     Diagnostic::error(codes::NO_CONVERSION, message).at(one.1.span.clone(), "").hint(hint),
                 );
@@ -77,7 +83,10 @@ impl Pair<'_> {
             }
         }
         (tried == 0).then(|| {
-            let message = format!("the conversion from {} to {} was not tried: no object was found that {} accepts", from.0, to.0, from.0);
+            let message = format!(
+                "the conversion from {} to {} was not tried: no object was found that {} accepts",
+                from.0, to.0, from.0
+            );
             Diagnostic::remark(codes::CONVERSION_FAILS, message).at(from.1.span.clone(), "")
         })
     }
@@ -115,7 +124,8 @@ impl Pair<'_> {
         let function = self.place(from.0).field("convert").field(to.0);
         let failed = |what: &str, failure: &Failure| {
             let why = failure.diagnostics().first().map(|one| one.message.clone()).unwrap_or_default();
-            let message = format!("the conversion of {} from {} to {} {what}: {why}", self.draft.kind, from.0, to.0);
+            let message =
+                format!("the conversion of {} from {} to {} {what}: {why}", self.draft.kind, from.0, to.0);
             Box::new(
                 Diagnostic::error(codes::CONVERSION_FAILS, message)
                     .at(self.span(from), "")
@@ -143,7 +153,9 @@ fn first_difference(before: &Value, after: &Value, path: &str) -> String {
         for (name, value) in before {
             match after.get(name) {
                 None => return format!("{path}.{name} is gone"),
-                Some(other) if other != value => return first_difference(value, other, &format!("{path}.{name}")),
+                Some(other) if other != value => {
+                    return first_difference(value, other, &format!("{path}.{name}"));
+                }
                 Some(_) => {}
             }
         }

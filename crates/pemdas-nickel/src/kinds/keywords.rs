@@ -1,6 +1,8 @@
 //! What a contract answers when it is asked for its schema.
 
-use pemdas_core::crd::{KEYWORDS, Reason, Relation, Schema, Side, Type, Wanted, codes, embedded, from_json};
+use pemdas_core::crd::{
+    KEYWORDS, Leaves, Reason, Relation, Schema, Side, Type, Wanted, codes, embedded, from_json,
+};
 use pemdas_core::diagnostic::{Diagnostic, Span};
 use serde_json::{Map, Value};
 
@@ -103,14 +105,25 @@ impl Converter<'_> {
 
     /// A type of Kubernetes itself.
     fn embedded(&mut self, id: &str, path: &str, span: &Span) -> Schema {
-        let mut deeper = Vec::new();
-        let found = embedded(id, &mut |id| deeper.push(id.to_owned()));
-        deeper.sort_unstable();
-        deeper.dedup();
-        for id in deeper {
-            self.gap(path, Side::OnlyContract, format!("what is inside a {id}, which contains itself"), span);
+        let mut left = Vec::new();
+        let found = embedded(id, &mut |one| left.push(one));
+        left.sort_unstable();
+        left.dedup();
+        for one in left {
+            let (side, what) = match one {
+                Leaves::Inside(inner) => {
+                    (Side::OnlyContract, format!("what is inside a {inner}, which contains itself"))
+                }
+                Leaves::Formats => {
+                    (Side::OnlyContract, format!("the formats of times and bytes inside a {id}"))
+                }
+                Leaves::Fractions => (
+                    Side::OnlyKubernetes,
+                    format!("amounts with a fraction inside a {id} are strings, not numbers"),
+                ),
+            };
+            self.gap(path, side, what, span);
         }
-        self.gap(path, Side::OnlyContract, format!("the formats of times and bytes inside a {id}"), span);
         found.unwrap_or_else(Schema::any)
     }
 

@@ -42,17 +42,34 @@ fn compiled(relation: Relation) -> Result<Vec<String>, Trouble> {
 fn rules_about_fields_become_expressions() {
     let tls = || vec![("mode".to_owned(), json!("tls"))];
     let cases: [(Relation, &[&str]); 8] = [
-        (Relation::Ordered(names(&["low", "high"])), &["!has(self.low) || !has(self.high) || self.low <= self.high"]),
-        (Relation::Ordered(names(&["filled", "ratio"])), &["!has(self.ratio) || double(self.filled) <= double(self.ratio)"]),
+        (
+            Relation::Ordered(names(&["low", "high"])),
+            &["!has(self.low) || !has(self.high) || self.low <= self.high"],
+        ),
+        (
+            Relation::Ordered(names(&["filled", "ratio"])),
+            &["!has(self.ratio) || double(self.filled) <= double(self.ratio)"],
+        ),
         (
             Relation::ExactlyOneOf(names(&["low", "in-side.text"])),
-            &["[has(self.low), (has(self.in__dash__side) && has(self.in__dash__side.text))].exists_one(given, given)"],
+            &[
+                "[has(self.low), (has(self.in__dash__side) && has(self.in__dash__side.text))].exists_one(given, given)",
+            ],
         ),
-        (Relation::AtMostOneOf(names(&["low", "high"])), &["[has(self.low), has(self.high)].filter(given, given).size() <= 1"]),
+        (
+            Relation::AtMostOneOf(names(&["low", "high"])),
+            &["[has(self.low), has(self.high)].filter(given, given).size() <= 1"],
+        ),
         (Relation::AtLeastOneOf(names(&["low", "high"])), &["has(self.low) || has(self.high)"]),
-        (Relation::Together(names(&["low", "high", "ratio"])), &["has(self.low) == has(self.high) && has(self.high) == has(self.ratio)"]),
+        (
+            Relation::Together(names(&["low", "high", "ratio"])),
+            &["has(self.low) == has(self.high) && has(self.high) == has(self.ratio)"],
+        ),
         (Relation::RequiredWhen(tls(), names(&["low"])), &["!(self.mode == \"tls\") || (has(self.low))"]),
-        (Relation::ForbiddenWhen(tls(), names(&["low", "high"])), &["!(self.mode == \"tls\") || !(has(self.low) || has(self.high))"]),
+        (
+            Relation::ForbiddenWhen(tls(), names(&["low", "high"])),
+            &["!(self.mode == \"tls\") || !(has(self.low) || has(self.high))"],
+        ),
     ];
     for (relation, expected) in cases {
         assert_eq!(compiled(relation.clone()), Ok(names(expected)), "{relation:?}");
@@ -139,7 +156,8 @@ fn a_rule_of_change_in_a_list_needs_keys_and_a_bound() {
         list.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         json!({ "type": "object", "properties": { "disks": list } })
     };
-    let keyed = json!({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "maxItems": 9 });
+    let keyed =
+        json!({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "maxItems": 9 });
     let path = ["disks", "[]", "size"];
     assert_eq!(change(list(keyed), &path, Relation::GrowOnly).0, ["spec.disks[].size: self >= oldSelf"]);
     let unbounded = json!({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"] });
