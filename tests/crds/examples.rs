@@ -89,6 +89,29 @@ fn the_definitions_of_the_examples_are_as_reviewed() {
 }
 
 #[test]
+fn an_example_refuses_with_the_words_of_its_author() {
+    let example = examples().into_iter().find(|path| path.ends_with("postgres")).unwrap();
+    let (_, _, definitions) = drafted(&sources(&example));
+    let mut definition =
+        definitions.into_iter().find(|it| it["spec"]["names"]["kind"] == "PostgresInstance").unwrap();
+    // A group of its own: the examples are installed by another test as well.
+    definition["spec"]["group"] = json!("words.db.example.com");
+    definition["metadata"]["name"] = json!("postgresinstances.words.db.example.com");
+    definition["spec"]["names"].as_object_mut().unwrap().remove("shortNames");
+    let server = server();
+    server.install(&definition);
+    let apply = |storage: &str| {
+        server
+            .cluster()
+            .apply(&crate::server::object(&definition, &json!({ "storage": storage })).to_string())
+    };
+    apply("20Gi").unwrap();
+    let told = apply("10Gi").unwrap_err().to_string();
+    assert!(told.contains("spec.storage: Forbidden: a volume can grow, not shrink"), "{told}");
+    apply("30Gi").unwrap();
+}
+
+#[test]
 fn refusals_have_the_words_of_the_author() {
     let text = include_str!("words.ncl");
     let (_, _, definitions) = drafted(&Sources::single(text));

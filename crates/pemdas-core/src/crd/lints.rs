@@ -184,3 +184,6 @@ fn unit_of(name: &str) -> Option<(&'static str, &'static str)> {
 fn example(of: &str) -> &'static str {
     if of == "Duration" { "90s" } else { "1.5Gi" }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,3 +1,5 @@
+#![allow(clippy::needless_pass_by_value, reason = "literals of JSON read better without borrows")]
+
 use serde_json::{Value, json};
 
 use super::{Verdict, changes};

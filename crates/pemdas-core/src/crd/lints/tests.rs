@@ -1,0 +1,77 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::advice;
+use crate::blueprint::Scope;
+use crate::crd::{KindDraft, Schema, VersionDraft, codes, from_json};
+use crate::diagnostic::Span;
+
+fn kind(spec: &Value) -> KindDraft {
+    let span = Span { file: "main.ncl".to_owned(), start: 0, end: 1 };
+    let version = VersionDraft {
+        served: true,
+        stored: true,
+        deprecated: None,
+        spec: from_json(spec),
+        status: Schema::record([]),
+        columns: Vec::new(),
+        scale: None,
+        span: span.clone(),
+    };
+    KindDraft {
+        kind: "Thing".to_owned(),
+        group: "example.com".to_owned(),
+        scope: Scope::Namespaced,
+        plural: None,
+        singular: None,
+        short_names: Vec::new(),
+        categories: Vec::new(),
+        description: None,
+        versions: BTreeMap::from([("v1".to_owned(), version)]),
+        span,
+    }
+}
+
+fn told(properties: &Value, declined: &[&str]) -> Vec<String> {
+    let kind = kind(&json!({ "type": "object", "properties": properties }));
+    let declined: BTreeSet<String> = declined.iter().map(|&code| code.to_owned()).collect();
+    advice(&kind, &declined).into_iter().map(|one| one.code).collect()
+}
+
+#[test]
+fn each_piece_of_advice_is_given_where_it_applies_and_can_be_declined() {
+    let rule = json!([{ "rule": "self.a <= self.b" }]);
+    let cases = [
+        (json!({ "timeoutSeconds": { "type": "integer", "description": "x" } }), codes::UNIT_IN_NAME),
+        (json!({ "cache_mb": { "type": "number", "description": "x" } }), codes::UNIT_IN_NAME),
+        (json!({ "phase": { "type": "string", "description": "x" } }), codes::STATUS_IN_SPEC),
+        (json!({ "image": { "type": "string" } }), codes::UNDOCUMENTED),
+        (json!({ "useTls": { "type": "boolean", "description": "x" } }), codes::BOOLEAN),
+        (
+            json!({ "ranges": { "type": "array", "description": "x", "items": { "type": "object", "x-kubernetes-validations": rule } } }),
+            codes::UNBOUNDED,
+        ),
+    ];
+    for (properties, code) in cases {
+        assert_eq!(told(&properties, &[]), [code], "{properties}");
+        assert_eq!(told(&properties, &[code]), Vec::<String>::new(), "{properties}");
+    }
+    let good = json!({
+        "timeout": { "type": "string", "description": "x" }, "user": { "type": "string", "description": "x" },
+        "enabled": { "type": "boolean", "description": "x" }, "seconds": { "type": "string", "description": "x" },
+    });
+    assert_eq!(told(&good, &[]), Vec::<String>::new());
+}
+
+#[test]
+fn a_kind_with_very_many_fields_is_told() {
+    let fields = |count: usize| -> Value {
+        let all: serde_json::Map<String, Value> = (0..count)
+            .map(|index| (format!("f{index}"), json!({ "type": "string", "description": "x" })))
+            .collect();
+        all.into()
+    };
+    assert_eq!(told(&fields(40), &[]), Vec::<String>::new());
+    assert_eq!(told(&fields(41), &[]), [codes::FAT_KIND]);
+}
