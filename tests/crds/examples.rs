@@ -100,6 +100,7 @@ fn an_example_refuses_with_the_words_of_its_author() {
     definition["spec"]["names"].as_object_mut().unwrap().remove("shortNames");
     let server = server();
     server.install(&definition);
+    server.wait_for(&definition);
     let apply = |storage: &str| {
         server
             .cluster()
@@ -118,6 +119,7 @@ fn refusals_have_the_words_of_the_author() {
     let server = server();
     let definition = &definitions[0];
     server.install(definition);
+    server.wait_for(definition);
     let refusal =
         |spec: Value| server.would_take(definition, &crate::server::object(definition, &spec)).unwrap_err();
     let told = refusal(json!({ "min": 3, "max": 2 }));

@@ -30,15 +30,17 @@ impl Server {
         &self.cluster
     }
 
-    /// Installs a definition and waits until it is served.
+    /// Installs a definition. It is served a little later: `would_take` waits for that.
     pub(crate) fn install(&self, definition: &Value) {
-        let name = definition["metadata"]["name"].as_str().unwrap();
         let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
         let (status, answer) = self.post(path, definition);
-        assert_eq!(status, 201, "the API server refuses {name}: {answer:#}");
-        self.cluster
-            .kubectl(&["wait", "--for=condition=Established", &format!("crd/{name}"), "--timeout=60s"])
-            .unwrap();
+        assert_eq!(status, 201, "the API server refuses {}: {answer:#}", definition["metadata"]["name"]);
+    }
+
+    /// Waits until a definition is served, for those who ask by kubectl.
+    pub(crate) fn wait_for(&self, definition: &Value) {
+        let name = format!("crd/{}", definition["metadata"]["name"].as_str().unwrap());
+        self.cluster.kubectl(&["wait", "--for=condition=Established", &name, "--timeout=60s"]).unwrap();
     }
 
     pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
