@@ -22,7 +22,7 @@ fn sources(example: &Path) -> Sources {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "ncl") {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            sources = sources.with(&name, &std::fs::read_to_string(&path).unwrap());
+            sources = sources.with(&name, std::fs::read_to_string(&path).unwrap());
         }
     }
     sources
