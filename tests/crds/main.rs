@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use pemdas_core::crd::definition;
 use pemdas_core::diagnostic::Severity;
-use pemdas_nickel::kinds::{Drafts, draft};
+use pemdas_nickel::kinds::Drafts;
 use pemdas_nickel::{InProcess, Limits, Sources, outline};
 use serde_json::Value;
 use server::Server;
@@ -26,8 +26,6 @@ fn drafted(sources: &Sources) -> (InProcess, Drafts, Vec<Value>) {
     let (evaluator, outlined) = outline::load(sources, &Limits::default());
     let wrong: Vec<_> = outlined.diagnostics.iter().filter(|one| one.severity == Severity::Error).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
-    let evaluator = evaluator.unwrap();
-    let drafts = draft(&evaluator, &outlined.blueprint.unwrap());
-    let definitions = drafts.kinds.iter().map(definition).collect();
-    (evaluator, drafts, definitions)
+    let definitions = outlined.drafts.kinds.iter().map(definition).collect();
+    (evaluator.unwrap(), outlined.drafts, definitions)
 }

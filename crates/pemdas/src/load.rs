@@ -7,7 +7,9 @@ use pemdas_core::{
     graph::Graph,
 };
 
-use pemdas_nickel::{InProcess, Limits, Sources, outline};
+use pemdas_nickel::kinds::Drafts;
+use pemdas_nickel::outline::{self, Outline};
+use pemdas_nickel::{Limits, Sources};
 
 use crate::input::Given;
 
@@ -37,16 +39,16 @@ impl Checked {
 
 /// Looks at a blueprint.
 pub(crate) fn check(given: Given) -> Checked {
-    check_and_keep(given).0
+    check_and_draft(given).0
 }
 
-/// Looks at a blueprint; the evaluator is there to be asked more.
-pub(crate) fn check_and_keep(mut given: Given) -> (Checked, Option<InProcess>) {
+/// Looks at a blueprint; the definitions of its kinds are drafted as well.
+pub(crate) fn check_and_draft(mut given: Given) -> (Checked, Drafts) {
     let mut diagnostics = std::mem::take(&mut given.diagnostics);
     if given.unreadable {
-        return (Checked { given, blueprint: None, graph: None, diagnostics }, None);
+        return (Checked { given, blueprint: None, graph: None, diagnostics }, Drafts::default());
     }
-    let (evaluator, blueprint, problems) = outline(&given);
+    let Outline { blueprint, drafts, diagnostics: problems } = outline(&given);
     diagnostics.extend(problems);
     let graph = blueprint.as_ref().map(|blueprint| {
         let (graph, problems) = Graph::of(blueprint);
@@ -54,7 +56,7 @@ pub(crate) fn check_and_keep(mut given: Given) -> (Checked, Option<InProcess>) {
         graph
     });
     tidy(&mut diagnostics);
-    (Checked { given, blueprint, graph, diagnostics }, evaluator)
+    (Checked { given, blueprint, graph, diagnostics }, drafts)
 }
 
 /// In the order of the files; of two that say the same of the same place, one.
@@ -65,10 +67,9 @@ pub(crate) fn tidy(diagnostics: &mut Vec<Diagnostic>) {
 }
 
 /// What the evaluator makes of the files.
-fn outline(given: &Given) -> (Option<InProcess>, Option<Blueprint>, Vec<Diagnostic>) {
+fn outline(given: &Given) -> Outline {
     let sources = given.files.iter().fold(Sources::new(), |sources, (name, text)| sources.with(name, text));
-    let (evaluator, outline) = outline::load(&sources, &Limits::default());
-    (evaluator, outline.blueprint, outline.diagnostics)
+    outline::load(&sources, &Limits::default()).1
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use pemdas_core::blueprint::Blueprint;
 use pemdas_core::diagnostic::{Diagnostic, Severity, Span};
 
 use crate::evaluator::{Evaluator, InProcess};
+use crate::kinds::{Drafts, check_conversions, draft as kinds_draft};
 use crate::limits::Limits;
 use crate::request::Kind;
 use crate::sources::{MAIN, Sources};
@@ -46,6 +47,8 @@ pub struct Outline {
     /// The blueprint; none if there is nothing that could be called one. Where there are errors, it is what was
     /// understood: good for finding more of them, not for running.
     pub blueprint: Option<Blueprint>,
+    /// The definitions of its kinds, drafted; what is wrong with them is among the diagnostics.
+    pub drafts: Drafts,
     /// What is wrong with it, in the order of the files.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -75,7 +78,7 @@ pub fn load(sources: &Sources, limits: &Limits) -> (Option<InProcess>, Outline) 
         }
         Err(failure) => {
             diagnostics.extend(failures::of_loading(&failure, sources));
-            (None, Outline { blueprint: None, diagnostics })
+            (None, Outline { blueprint: None, drafts: Drafts::default(), diagnostics })
         }
     }
 }
@@ -87,7 +90,8 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
     let syntax = match evaluator.syntax() {
         Ok(syntax) => syntax,
         Err(failure) => {
-            return Outline { blueprint: None, diagnostics: failures::diagnostics(&failure, &whole) };
+            let diagnostics = failures::diagnostics(&failure, &whole);
+            return Outline { blueprint: None, drafts: Drafts::default(), diagnostics };
         }
     };
     let trees = Trees::new(&syntax, sources);
@@ -101,13 +105,14 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
     unpinned_imports(&mut outliner, &syntax);
     let blueprint = blueprint(&mut outliner);
     lints::run(&mut outliner);
+    let mut drafts = Drafts::default();
     if let Some(blueprint) = &blueprint {
         kube_types::run(&mut outliner, blueprint);
-        let drafts = crate::kinds::draft(evaluator, blueprint);
-        outliner.diagnostics.extend(crate::kinds::check_conversions(evaluator, blueprint, &drafts));
-        outliner.diagnostics.extend(drafts.diagnostics);
+        drafts = kinds_draft(evaluator, blueprint);
+        outliner.diagnostics.extend(check_conversions(evaluator, blueprint, &drafts));
+        outliner.diagnostics.append(&mut drafts.diagnostics);
     }
-    Outline { blueprint, diagnostics: tidy(outliner.diagnostics) }
+    Outline { blueprint, drafts, diagnostics: tidy(outliner.diagnostics) }
 }
 
 fn too_large(sources: &Sources) -> Diagnostic {

@@ -7,7 +7,7 @@ use pemdas_core::crd::against::{self, Given};
 use pemdas_core::crd::compatibility::{self, Change, Verdict};
 use pemdas_core::crd::{Gap, codes, definition, lints};
 use pemdas_core::diagnostic::{Diagnostic, Severity};
-use pemdas_nickel::kinds::{self, Drafts};
+use pemdas_nickel::kinds::Drafts;
 use serde_json::Value;
 
 use super::{Outcome, could_not_run};
@@ -65,12 +65,10 @@ impl Crds {
         let (mut definitions, mut gaps, mut compared) = (Vec::new(), Vec::new(), Vec::new());
         let mut outcome = Outcome::Clean;
         for given in input::read(&self.path) {
-            let (mut checked, evaluator) = load::check_and_keep(given);
-            let sound = checked.worst() != Some(Severity::Error);
-            let drafts = match (&evaluator, &checked.blueprint) {
-                (Some(evaluator), Some(blueprint)) if sound => kinds::draft(evaluator, blueprint),
-                _ => Drafts::default(),
-            };
+            let (mut checked, mut drafts) = load::check_and_draft(given);
+            if !is_understood(&checked) {
+                drafts = Drafts::default();
+            }
             let drafted: Vec<Value> = drafts.kinds.iter().map(definition).collect();
             gaps.extend(drafts.gaps.iter().cloned());
             if let Some(others) = &others {
@@ -98,6 +96,12 @@ impl Crds {
             (false, false) => render::crds::definitions_yaml(definitions),
         }
     }
+}
+
+/// Whether the blueprint is right apart from its definitions, which leave out what is wrong with them.
+fn is_understood(checked: &Checked) -> bool {
+    let of_definitions = |code: &str| codes::ALL.contains(&code);
+    checked.diagnostics.iter().all(|it| it.severity != Severity::Error || of_definitions(&it.code))
 }
 
 /// Says what is wrong with a blueprint, and how bad it is.
