@@ -11,7 +11,7 @@ pub mod graph;
 pub mod health;
 pub mod kube_types;
 pub mod path;
-pub mod quantity;
 pub mod shape;
+pub mod suggest;
 pub mod text;
 pub mod truth;

@@ -68,4 +68,6 @@ pub enum Size {
     Output,
     /// The nesting of syntax, an input or a result.
     Depth,
+    /// Lines of comments one after another.
+    Comments,
 }

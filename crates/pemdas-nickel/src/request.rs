@@ -317,6 +317,7 @@ fn too_large(what: Size, limit: u64) -> Diagnostic {
         Size::Input => format!("an input has more than {limit} bytes"),
         Size::Output => format!("a result has more than {limit} bytes"),
         Size::Depth => format!("values or expressions are nested more than {limit} deep"),
+        Size::Comments => format!("more than {limit} lines of comments follow one another"),
     };
     Diagnostic::error(codes::TOO_LARGE, message)
 }

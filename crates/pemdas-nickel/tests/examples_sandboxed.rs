@@ -1,12 +1,18 @@
 //! The examples in real workers, within the usual limits: read from disk, outlined in a worker exactly as in process.
 
-#![allow(clippy::unwrap_used, reason = "the helpers of a test are the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the helpers of a test are the test"
+)]
 
+mod reading;
 mod workers;
 
 use std::path::Path;
 
-use pemdas_nickel::{InProcess, Limits, outline, read_blueprints};
+use pemdas_nickel::{InProcess, Limits, outline};
 
 #[test]
 fn a_worker_sees_in_every_example_what_the_command_line_sees() {
@@ -20,12 +26,12 @@ fn a_worker_sees_in_every_example_what_the_command_line_sees() {
         if !path.is_dir() {
             continue;
         }
-        let loaded = read_blueprints(&path, &limits).unwrap();
-        let sources = &loaded[0].sources;
+        let title = path.display().to_string();
+        let sources = &reading::sources_of(&path);
         let local = outline::of(&InProcess::load(sources, &limits).unwrap(), sources);
-        let sandboxed = outline::of(&pool.load(&loaded[0].title, sources).unwrap(), sources);
-        assert_eq!(format!("{sandboxed:?}"), format!("{local:?}"), "{}", path.display());
-        assert!(sandboxed.is_sound(), "{}", path.display());
+        let sandboxed = outline::of(&pool.load(&title, sources).unwrap(), sources);
+        assert_eq!(format!("{sandboxed:?}"), format!("{local:?}"), "{title}");
+        assert!(sandboxed.is_sound(), "{title}: {}", reading::shown(&sandboxed.diagnostics, sources));
         seen += 1;
     }
     assert!(seen >= 7, "only {seen} examples");

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    AlsoLink, AlsoOrigin, Graph, OWN_ROOT, SequenceLink, SequenceReason, Vertex, codes, need, suggest,
-};
+use super::{AlsoLink, AlsoOrigin, Graph, OWN_ROOT, SequenceLink, SequenceReason, Vertex, codes, need};
+use crate::suggest;
 use crate::{
     blueprint::{
         AlsoEdge, Blueprint, Body, Clause, Node, RootTarget, SequenceEdge, WantedShape, WantedShapeForm,

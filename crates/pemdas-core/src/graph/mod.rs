@@ -12,7 +12,6 @@ mod need;
 mod order;
 mod reads;
 mod states;
-mod suggest;
 mod waits;
 
 #[cfg(test)]

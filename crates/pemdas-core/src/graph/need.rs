@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{AlsoLink, AlsoOrigin, Graph, OWN_ROOT, codes, suggest};
+use super::{AlsoLink, AlsoOrigin, Graph, OWN_ROOT, codes};
+use crate::suggest;
 use crate::{
     blueprint::{Blueprint, Body, SequenceEdge},
     diagnostic::Diagnostic,

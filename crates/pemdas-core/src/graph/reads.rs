@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Graph, OWN_ROOT, codes, need, suggest};
+use super::{Graph, OWN_ROOT, codes, need};
+use crate::suggest;
 use crate::{
     blueprint::{
         Blueprint, Body, Clause, Function, Input, Node, Read, SequenceEdge, WantedShape, WantedShapeForm,

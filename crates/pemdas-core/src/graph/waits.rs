@@ -183,7 +183,7 @@ fn report(blueprint: &Blueprint, graph: &Graph, name: &str, node: &Node) -> Opti
         )
         .at(report.service_span.clone(), "no node of this name");
         let nodes = blueprint.nodes.keys().map(String::as_str);
-        return Some(match super::suggest::did_you_mean(service, nodes) {
+        return Some(match crate::suggest::did_you_mean(service, nodes) {
             Some(hint) => problem.hint(hint),
             None => problem,
         });

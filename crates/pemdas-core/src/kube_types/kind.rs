@@ -1,8 +1,8 @@
 //! The built-in kinds: how they are served.
 
-use super::suggest;
 use super::table;
 use super::types::Type;
+use crate::suggest;
 
 /// A kind that the API server of the pinned version serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,6 @@
 mod check;
 pub mod format;
 mod kind;
-pub mod suggest;
 mod table;
 pub mod template_tree;
 mod types;

@@ -1,7 +1,7 @@
 //! The types that kinds are made of: records with fields, and the shapes of their values.
 
-use super::suggest;
 use super::table;
+use crate::suggest;
 
 /// A record type, such as `core/v1/Container`. A view into the table: copying it costs nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

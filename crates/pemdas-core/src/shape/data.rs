@@ -216,7 +216,7 @@ impl<'a> Fields<'a> {
     fn bound(&self) -> Result<Value, ShapeError> {
         const WANTS: &str = "a number, or a quantity such as \"10Gi\"";
         let value = self.get("value", WANTS)?;
-        if crate::quantity::Quantity::from_value(value).is_some() {
+        if super::judge::quantity_of(value).is_some() {
             Ok(value.clone())
         } else {
             Err(self.bad("value", WANTS))

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::{Judgement, Shape, Why};
 use crate::{
     health::{self, HealthState, conditions},
+    kube_types::format::Quantity,
     path::FieldPath,
-    quantity::Quantity,
     text,
     truth::Truth,
 };
@@ -109,8 +109,8 @@ impl Judge<'_> {
     fn present(&self, shape: &Shape, value: &Value, path: &FieldPath) -> Judgement {
         let plain = |holds: bool| if holds { Judgement::holds() } else { unlike(shape, Some(value), path) };
         let compare = |bound: &Value, wanted: &[Ordering]| {
-            let ordering = Quantity::from_value(value).zip(Quantity::from_value(bound));
-            plain(ordering.and_then(|(is, bound)| is.compare(bound)).is_some_and(|it| wanted.contains(&it)))
+            let both = quantity_of(value).zip(quantity_of(bound));
+            plain(both.is_some_and(|(is, bound)| wanted.contains(&is.cmp(&bound))))
         };
         match shape {
             Shape::Ready => health_judgement(value, path),
@@ -231,13 +231,23 @@ fn unlike(shape: &Shape, value: Option<&Value>, path: &FieldPath) -> Judgement {
     Judgement::fails(Why::new(path.clone(), is, shape.describe()))
 }
 
+/// A number, or a string that is a quantity: what can be compared by size.
+pub(super) fn quantity_of(value: &Value) -> Option<Quantity> {
+    match value {
+        Value::Number(number) => number.to_string().parse().ok(),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
 /// Whether two values are the same; numbers by what they mean (the evaluator knows no integers).
 fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
-        (Value::Number(_), Value::Number(_)) => {
-            let both = Quantity::from_value(left).zip(Quantity::from_value(right));
-            both.map_or(left == right, |(a, b)| a.compare(b) == Some(Ordering::Equal))
-        }
+        (Value::Number(a), Value::Number(b)) => match (a.as_i64(), b.as_i64()) {
+            (Some(a), Some(b)) => a == b,
+            // 2 and 2.0 are the same number in different clothes.
+            _ => a == b || a.as_f64().zip(b.as_f64()).is_some_and(|(a, b)| a.total_cmp(&b).is_eq()),
+        },
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b)))

@@ -68,7 +68,9 @@ impl Engine {
     }
 
     fn diagnostic(&self, raw: Raw<FileId>, code: &str, files: &Files) -> Diagnostic {
-        let mut diagnostic = Diagnostic::error(code, self.bounded(&raw.message));
+        // Which file it was is said by the label, with the name that people know it by.
+        let message = raw.message.split(" when parsing ").next().unwrap_or_default();
+        let mut diagnostic = Diagnostic::error(code, self.bounded(message));
         diagnostic.severity = match raw.severity {
             RawSeverity::Bug | RawSeverity::Error => Severity::Error,
             RawSeverity::Warning => Severity::Warning,

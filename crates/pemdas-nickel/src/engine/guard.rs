@@ -36,6 +36,18 @@ pub(crate) struct Tokens {
     pub(crate) nesting: u64,
 }
 
+/// How many lines of comments may follow one another: Nickel's lexer calls itself for each, and a stack that overflows ends the process.
+pub(crate) const MAX_COMMENT_LINES: u64 = 20_000;
+
+/// Whether the lexer may be let loose on a text. Lines that only look like comments, in a long string, are counted too: nobody has as many.
+pub(crate) fn is_lexable(text: &str) -> bool {
+    let mut in_a_row = 0;
+    text.lines().map(str::trim_start).filter(|line| !line.is_empty()).all(|line| {
+        in_a_row = if line.starts_with('#') { in_a_row + 1 } else { 0 };
+        in_a_row <= MAX_COMMENT_LINES
+    })
+}
+
 /// Counts tokens. A text that cannot be read to its end is the parser's to refuse.
 pub(crate) fn tokens(text: &str) -> Tokens {
     let mut seen = Tokens { imports: 0, nesting: 0 };
@@ -65,6 +77,9 @@ pub(crate) fn tokens(text: &str) -> Tokens {
 /// The paths that a text imports, as far as its tokens tell: for who looks for the files of a program, not for who guards them.
 pub(crate) fn import_paths(text: &str) -> Vec<String> {
     let mut paths = Vec::new();
+    if !is_lexable(text) {
+        return paths;
+    }
     let mut last: Option<Token<'_>> = None;
     let mut before: Option<Token<'_>> = None;
     for token in Lexer::new(text) {
@@ -189,6 +204,15 @@ mod tests {
         let seen = tokens("# import \"x\"\n{ a = \"import %{import \"y\"}\", b = [import \"z\"] }");
         assert_eq!(seen.imports, 2);
         assert_eq!(tokens("((([[[{}]]])))").nesting, 7);
+    }
+
+    #[test]
+    fn comments_in_a_row_are_counted_before_the_lexer_sees_them() {
+        let comments = "  # x\n\n".repeat(20_000);
+        assert!(is_lexable(&comments));
+        assert!(!is_lexable(&format!("{comments}# one more")));
+        assert!(is_lexable(&format!("{comments}1\n{comments}")));
+        assert_eq!(import_paths(&format!("{comments}# one more\nimport \"x\"")), [""; 0]);
     }
 
     #[test]

@@ -125,6 +125,9 @@ impl Engine {
             if guard::format_of(name) != InputFormat::Nickel {
                 continue;
             }
+            if !guard::is_lexable(text) {
+                return Err(Failure::TooLarge { what: Size::Comments, limit: guard::MAX_COMMENT_LINES });
+            }
             let tokens = guard::tokens(text);
             if tokens.nesting > self.limits.depth {
                 return Err(Failure::TooLarge { what: Size::Depth, limit: self.limits.depth });

@@ -15,22 +15,44 @@ fn positions_count_characters_from_one() {
 }
 
 #[test]
-fn a_blueprint_is_its_main_file_and_what_that_mentions() {
+fn a_blueprint_is_its_main_file_and_what_that_imports() {
     let dir = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = dir.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     };
-    write("main.ncl", "import \"parts/a.ncl\"");
+    write("main.ncl", "# not parts/mentioned.ncl\nimport \"parts/a.ncl\"");
     write("parts/a.ncl", "import \"data.json\"");
     write("parts/data.json", "{}");
     write("parts/unused.ncl", "{}");
+    write("parts/mentioned.ncl", "{}");
     write("README.md", "about a.ncl");
     write(".hidden/a.ncl", "{}");
     let given = folder::directory(dir.path());
     assert_eq!(given.files.keys().collect::<Vec<_>>(), ["main.ncl", "parts/a.ncl", "parts/data.json"]);
     assert!(given.diagnostics.is_empty() && !given.unreadable);
+}
+
+#[test]
+fn nothing_outside_of_the_directory_is_read() {
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("secret.ncl"), "\"canary\"").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(
+        dir.path().join("main.ncl"),
+        "[import \"link.ncl\", import \"good.ncl\", import \"../up.ncl\"]",
+    )
+    .unwrap();
+    fs::write(dir.path().join("real.ncl"), "1").unwrap();
+    std::os::unix::fs::symlink(outside.path().join("secret.ncl"), dir.path().join("link.ncl")).unwrap();
+    // A link within the directory, as in a mounted ConfigMap, is as good as a file.
+    std::os::unix::fs::symlink("real.ncl", dir.path().join("good.ncl")).unwrap();
+    let given = folder::directory(dir.path());
+    assert_eq!(given.files.keys().collect::<Vec<_>>(), ["good.ncl", "main.ncl"]);
+    assert_eq!(given.diagnostics.len(), 1);
+    assert!(given.diagnostics[0].message.contains("leads out"), "{:?}", given.diagnostics);
+    assert!(!format!("{given:?}").contains("canary"));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use super::node::{Form, Node};
 use super::problem::{Problem, quoted};
 use super::rules::Rule;
 use crate::kube_types::format;
-use crate::kube_types::suggest;
 use crate::kube_types::types::{Field, Shape, Type};
+use crate::suggest;
 
 /// What is wrong with a value that must be of a shape which is neither record, list nor dictionary.
 pub(super) fn problem<'a, N: Node<'a>>(shape: Shape, form: &Form<'a, N>) -> Option<Problem> {

@@ -1,5 +1,27 @@
 //! What was perhaps meant by a name that does not exist.
 
+/// How many names a hint lists.
+const MAX_LISTED: usize = 8;
+
+/// A hint that names what is probably meant, or else what there is.
+pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let mut names: Vec<&str> = known.into_iter().collect();
+    names.sort_unstable();
+    if let Some(near) = closest(written, names.iter().copied()) {
+        return Some(format!("did you mean `{near}`?"));
+    }
+    match names.len() {
+        0 => None,
+        1..=MAX_LISTED => Some(format!("there are: {}", quoted(&names))),
+        more => Some(format!("there are {more}, among them: {}", quoted(&names[..MAX_LISTED]))),
+    }
+}
+
+/// Names side by side, each in backticks.
+pub fn quoted<S: AsRef<str>>(names: &[S]) -> String {
+    names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
+}
+
 /// The name that is closest to what was written, if any is close.
 pub fn closest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A longer name than any real one is no typing mistake, and comparing takes time with the length.
