@@ -4,12 +4,22 @@
 //! gives the same bytes; knows neither Kubernetes clients nor Nickel. Kept by this crate's `clippy.toml` and by
 //! the test `architecture` of the workspace.
 
+#[macro_use]
+mod mutation;
+
+pub mod action;
 pub mod blueprint;
+pub mod decide;
 pub mod diagnostic;
+pub mod digest;
+pub mod evaluate;
 pub mod graph;
 pub mod health;
+pub mod ledger;
 pub mod path;
+pub mod program;
 pub mod quantity;
 pub mod shape;
 pub mod text;
 pub mod truth;
+pub mod world;
