@@ -23,3 +23,6 @@ pub mod shape;
 pub mod text;
 pub mod truth;
 pub mod world;
+
+#[cfg(test)]
+mod explore;

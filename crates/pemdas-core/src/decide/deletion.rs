@@ -158,6 +158,16 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
     }
     let blocked = removal::blockers(&inventory);
     let mut open = false;
+    // What we made and have not seen yet may use what we are about to delete.
+    let unseen: Vec<_> =
+        world.writes.keys().filter(|it| world.unseen_write(it).is_some() && **it != world.root.key).collect();
+    for key in unseen.iter().filter(|it| world.writes.get(**it) == Some(&OwnWrite::Lost)) {
+        decision.actions.push(Action::Look { key: (*key).clone() });
+    }
+    if !unseen.is_empty() && !mutant!(RemoveUnseen) {
+        decision.conditions.stalled = left;
+        return decision;
+    }
     for (key, (live, claim)) in &inventory {
         if removal::left_behind(world, key) {
             left.push(format!("{key} may not be deleted: it is left"));
@@ -196,13 +206,8 @@ fn remove_one(
     claim: &crate::world::Claim,
     decision: &mut Decision,
 ) -> Vec<Cause> {
-    match world.unseen_write(&live.key) {
-        Some(OwnWrite::Lost) => {
-            decision.actions.push(Action::Look { key: live.key.clone() });
-            return vec![Cause::Pending("what became of the last write is being looked up".to_owned())];
-        }
-        Some(_) => return vec![Cause::Pending("our last write was not seen yet".to_owned())],
-        None => {}
+    if world.unseen_write(&live.key).is_some() {
+        return vec![Cause::Pending("our last write was not seen yet".to_owned())];
     }
     let Some(action) = removal::removal(live, claim, true) else {
         return vec![Cause::Pending(format!("{} is being deleted", live.key))];

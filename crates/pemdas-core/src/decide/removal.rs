@@ -35,8 +35,17 @@ impl Pass<'_> {
         }
         let blocked_by = blockers(&self.inventory);
         for (key, live, claim) in doomed {
-            let slot = Slot::new(&claim.node, &claim.member);
-            let causes = if let (Some(why), false) = (&unknown, mutant!(RemoveWhileUnknown)) {
+            // Its replacement may stand in the same slot.
+            let slot = Slot::new(&claim.node, &format!("{}~{}", claim.member, key.name));
+            let unseen = self
+                .world
+                .writes
+                .keys()
+                .any(|it| *it != self.world.root.key && self.world.unseen_write(it).is_some());
+            let causes = if unseen && !mutant!(RemoveUnseen) {
+                // What we made and have not seen yet may use it.
+                vec![Cause::Pending("a write of ours was not seen yet".to_owned())]
+            } else if let (Some(why), false) = (&unknown, mutant!(RemoveWhileUnknown)) {
                 vec![Cause::Unknown(format!("nothing is removed while {why}"))]
             } else {
                 self.why_not_yet(&key, &claim, blocked_by.get(&key))

@@ -27,6 +27,12 @@ pub(super) const STATUS_INTERVAL: u64 = 1_000;
 
 impl Pass<'_> {
     pub(super) fn finish(mut self) -> Decision {
+        // Whatever became of a write whose answer was lost, somebody waits for it.
+        let lost = self.world.writes.iter().filter(|(_, write)| **write == OwnWrite::Lost);
+        let lost: Vec<_> = lost.map(|(key, _)| key.clone()).filter(|it| *it != self.world.root.key).collect();
+        for key in lost {
+            self.push(Action::Look { key });
+        }
         if self.program.has_deletion() && self.mode == super::Mode::Present {
             // The deletion's nodes run even if nothing was ever created.
             let mut nobody = super::pass::Member::new(None);
@@ -61,7 +67,7 @@ impl Pass<'_> {
             self.push(Action::ReadLedger);
         }
         let changed = self.ledger.as_ref().is_some_and(|it| *it != self.next_ledger);
-        if !changed || self.world.ledger_write.is_some() {
+        if !changed || (self.world.ledger_write.is_some() && !mutant!(UnseenLedger)) {
             return;
         }
         if !self.root.finalizers.contains(FINALIZER) && !self.root.terminating {
@@ -121,8 +127,7 @@ impl Pass<'_> {
         stalled.sort();
         stalled.dedup();
         stalled.truncate(MAX_STATUS_NODES);
-        let unknown_need = self.nodes.values().any(|view| view.need == Truth::Unknown || !view.members_known)
-            && !mutant!(ReadyWhilePerhaps);
+        let unknown_need = self.nodes.values().any(|view| view.need == Truth::Unknown || !view.members_known);
         let all_ready = nodes.values().all(|it| {
             it.phase == Phase::Ready || (it.phase == Phase::Removing && mutant!(ReadyWhileRemoving))
         });
