@@ -15,6 +15,9 @@ macro_rules! mutant {
 }
 
 #[cfg(test)]
+pub(crate) use switch::{Mutation, active, any, with};
+
+#[cfg(test)]
 mod switch {
     use std::cell::Cell;
 
@@ -107,6 +110,11 @@ mod switch {
         ACTIVE.with(|it| it.get() == Some(mutation))
     }
 
+    /// Whether any bug is switched on: then a short walk is of no interest.
+    pub(crate) fn any() -> bool {
+        ACTIVE.with(|it| it.get().is_some())
+    }
+
     /// Runs something with a bug switched on, on this thread.
     pub(crate) fn with<T>(mutation: Option<Mutation>, run: impl FnOnce() -> T) -> T {
         struct Reset;
@@ -120,6 +128,3 @@ mod switch {
         run()
     }
 }
-
-#[cfg(test)]
-pub(crate) use switch::{Mutation, active, with};

@@ -31,7 +31,7 @@ pub(super) fn delete(program: Option<&Program>, world: &World, root: &Arc<Live>)
         return remove(program, world);
     }
     if world.writes.contains_key(&world.root.key) {
-        return idle(Cause::Pending("our last write to the root was not seen yet".to_owned()));
+        return idle(&Cause::Pending("our last write to the root was not seen yet".to_owned()));
     }
     let skip = root.annotation(&format!("{OUR_PREFIX}skip-deletion")).is_some_and(|it| !it.is_empty());
     if world.namespace_ending {
@@ -45,7 +45,7 @@ pub(super) fn delete(program: Option<&Program>, world: &World, root: &Arc<Live>)
             return go_on(world, root, "");
         }
         let text = "the deletion has nodes of its own, and no revision of the blueprint can run them";
-        return idle(Cause::stalled(reason::DELETION, text));
+        return idle(&Cause::stalled(reason::DELETION, text));
     };
     let mut pass = Pass::new(program, world, root, Mode::Deleting);
     pass.walk();
@@ -60,7 +60,7 @@ pub(super) fn delete(program: Option<&Program>, world: &World, root: &Arc<Live>)
 
 /// The nodes of the deletion are through, or skipped: the root's own finalizer for them says so by its absence.
 fn go_on(world: &World, root: &Live, warning: &str) -> Decision {
-    let mut decision = idle(Cause::Pending("the deletion goes on to removal".to_owned()));
+    let mut decision = idle(&Cause::Pending("the deletion goes on to removal".to_owned()));
     decision.mode = Mode::Deleting;
     let keep = |it: &&String| it.starts_with(OUR_PREFIX) && *it != DELETION_FINALIZER;
     decision.actions.push(Action::Finalize {
@@ -142,7 +142,7 @@ impl Pass<'_> {
 
 /// Removes everything in reverse order, by what the objects themselves say: no evaluation, no precursor, no spec.
 pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
-    let mut decision = idle(Cause::Pending("everything is being removed".to_owned()));
+    let mut decision = idle(&Cause::Pending("everything is being removed".to_owned()));
     decision.mode = Mode::Removing;
     if program.is_none() && mutant!(BrokenBlocksRemoval) {
         return decision;
@@ -233,7 +233,7 @@ fn inventory(world: &World) -> (Inventory, Vec<String>) {
                 inventory.insert(key.clone(), (live.clone(), *claim));
             }
             Owner::Unreadable => {
-                left.push(format!("{key} has an annotation that cannot be read: it is left"))
+                left.push(format!("{key} has an annotation that cannot be read: it is left"));
             }
             Owner::Nobody | Owner::Another { .. } => {}
         }

@@ -176,7 +176,7 @@ impl Pass<'_> {
         if let Some((_, patch)) = &patch {
             merge(&mut rendered, patch);
         }
-        self.marked(slot, node, key, rendered, Marks { state: patch, attempt: None })
+        self.marked(slot, node, key, rendered, &Marks { state: patch, attempt: None })
     }
 
     fn late_identity(&self, rendered: &Value) -> Result<ObjectKey, Cause> {
@@ -197,7 +197,7 @@ impl Pass<'_> {
         node: &Node,
         key: ObjectKey,
         mut body: Value,
-        marks: Marks,
+        marks: &Marks,
     ) -> Result<Desired, Cause> {
         if !body.get("metadata").is_some_and(Value::is_object) {
             body["metadata"] = json!({});

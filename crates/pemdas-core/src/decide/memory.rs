@@ -230,7 +230,7 @@ impl Pass<'_> {
         };
         let key = attempt_name(key, entry, self.world.digest(&json!([entry.key, entry.attempt])));
         let marks = Marks { state: None, attempt: Some((entry.key, entry.attempt)) };
-        match self.marked(slot, node, key, body, marks) {
+        match self.marked(slot, node, key, body, &marks) {
             Ok(desired) => {
                 self.converge(slot, node, &desired, need, member, &edges.causes);
                 member.settled = Truth::False;

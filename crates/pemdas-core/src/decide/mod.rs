@@ -19,6 +19,7 @@ mod deletion;
 mod desired;
 mod edges;
 mod inputs;
+mod memo;
 mod memory;
 mod need;
 mod node;
@@ -28,9 +29,6 @@ mod report;
 mod settled;
 mod states;
 mod why;
-
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,6 +44,7 @@ use crate::{
     world::{Fact, World},
 };
 
+pub use memo::Memo;
 pub use node::MAX_MEMBERS;
 pub use why::{Cause, MAX_CAUSES, MAX_CHAIN, NodeState, Phase, chain, reason};
 

@@ -291,7 +291,7 @@ impl Pass<'_> {
                 } else {
                     format!("{}/{}", live.key.namespace, live.key.name)
                 };
-                let member = self.observed_object(node, Some(&live), &edges, live.key.clone());
+                let member = self.observed_object(node, Some(&live), &edges, &live.key);
                 view.members.insert(id, member);
             }
             if view.members.len() > MAX_MEMBERS {
@@ -308,7 +308,7 @@ impl Pass<'_> {
         };
         let key = ObjectKey { kind, namespace, name: id.to_owned() };
         let live = self.world.objects.get(&key).cloned();
-        let mut member = self.observed_object(node, live.as_deref(), &edges, key);
+        let mut member = self.observed_object(node, live.as_deref(), &edges, &key);
         if live.is_none() && observe.optional {
             member.settled = edges.open;
             member.ready = edges.open;
@@ -319,7 +319,13 @@ impl Pass<'_> {
         view
     }
 
-    fn observed_object(&mut self, node: &Node, live: Option<&Live>, edges: &Edges, key: ObjectKey) -> Member {
+    fn observed_object(
+        &mut self,
+        node: &Node,
+        live: Option<&Live>,
+        edges: &Edges,
+        key: &ObjectKey,
+    ) -> Member {
         let mut member = Member::new(Some(key.clone()));
         member.open = edges.open;
         let Some(live) = live else {

@@ -176,7 +176,7 @@ impl Questions {
 impl<'a> Pass<'a> {
     pub(super) fn run(program: Option<&Program>, world: &World) -> Decision {
         if !world.lease.held {
-            return idle(Cause::Pending("another process leads".to_owned()));
+            return idle(&Cause::Pending("another process leads".to_owned()));
         }
         let recorded = world.ledger_or_empty();
         let Some(root) = &world.root.live else {
@@ -184,16 +184,16 @@ impl<'a> Pass<'a> {
                 return super::deletion::remove(program, world);
             }
             let text = format!("{} is not there, and was not seen going", world.root.key);
-            return idle(Cause::stalled(reason::STRAY, text));
+            return idle(&Cause::stalled(reason::STRAY, text));
         };
         if world.ledger == LedgerFact::Unknown {
-            return idle(Cause::Unknown("the ledger is not read yet".to_owned()));
+            return idle(&Cause::Unknown("the ledger is not read yet".to_owned()));
         }
         let going = root.terminating || !world.root.selected || recorded.deleting.is_some();
         if !going {
             let Some(program) = program else {
                 let text = "no revision of the blueprint can run";
-                return idle(Cause::stalled(reason::ERROR, text));
+                return idle(&Cause::stalled(reason::ERROR, text));
             };
             let mut pass = Pass::new(program, world, root, Mode::Present);
             pass.present();
@@ -341,8 +341,8 @@ pub(super) fn record(fields: impl IntoIterator<Item = (String, Value)>) -> Value
     Value::Object(fields.into_iter().collect::<Map<_, _>>())
 }
 
-pub(super) fn idle(cause: Cause) -> Decision {
-    let stalled = match &cause {
+pub(super) fn idle(cause: &Cause) -> Decision {
+    let stalled = match cause {
         Cause::Stalled { .. } => vec![cause.to_string()],
         _ => Vec::new(),
     };

@@ -122,6 +122,7 @@ impl Cluster {
     }
 
     /// Carries out an action, or refuses it.
+    #[expect(clippy::too_many_lines, reason = "one arm for each action")]
     pub(super) fn execute(&mut self, action: &Action, manager: &str) -> WriteOutcome {
         match action {
             Action::Create { key, body } => {

@@ -19,8 +19,9 @@ use crate::{
     world::{CLAIM_ANNOTATION, FINALIZER, Fact, Lease, ROOT_LABEL, Sight},
 };
 
+#[expect(clippy::needless_pass_by_value, reason = "a literal at every call")]
 fn at_rest(labs: &[Lab], spec: Value) -> Sim {
-    let mut sim = Sim::new(labs, spec);
+    let mut sim = Sim::new(labs, &spec);
     assert!(sim.settle(), "it does not come to rest");
     assert!(sim.is_ready(), "not ready: {:?} {:?}", sim.stalled(), sim.decision);
     clean(&sim);
@@ -61,7 +62,7 @@ fn jobs(sim: &Sim) -> Vec<crate::world::ObjectKey> {
 }
 
 fn depth_takes_as_many_rounds() {
-    let mut sim = Sim::new(&[diamond()], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[diamond()], &json!({ "v": 1 }));
     sim.round(); // the finalizer
     sim.round();
     assert_eq!(sim.created, 1, "a");
@@ -103,13 +104,13 @@ fn a_new_desired_takes_nothing() {
 }
 
 fn an_object_in_the_way_is_not_touched() {
-    let mut sim = Sim::new(&[chain()], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
     sim.cluster.create(&key("Thing", "a-a"), "somebody", json!({ "spec": { "v": 7 } }));
     assert!(sim.settle());
     clean(&sim);
     assert!(stalled(&sim, "Exists") && v(&sim, "Thing", "a-a") == 7);
     let adopt = chain().with("a", |it| it.own = Own::Adopt);
-    let mut sim = Sim::new(&[adopt], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[adopt], &json!({ "v": 1 }));
     sim.cluster.create(
         &key("Thing", "a-a"),
         "somebody",
@@ -120,7 +121,7 @@ fn an_object_in_the_way_is_not_touched() {
 }
 
 fn an_object_that_appears_meanwhile_is_not_touched() {
-    let mut sim = Sim::new(&[chain()], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
     sim.round();
     sim.decide();
     sim.cluster.create(&key("Thing", "a-a"), "somebody", json!({ "spec": { "v": 7 } }));
@@ -131,13 +132,13 @@ fn an_object_that_appears_meanwhile_is_not_touched() {
 
 fn what_another_instance_claims_is_not_touched() {
     let claimed = json!({ "metadata": { "labels": { ROOT_LABEL: "u99" } }, "spec": { "v": 7 } });
-    let mut sim = Sim::new(&[chain()], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
     sim.cluster.create(&key("Thing", "a-a"), "other", claimed.clone());
     assert!(sim.settle());
     clean(&sim);
     assert!(stalled(&sim, "Exists") && v(&sim, "Thing", "a-a") == 7);
     let lab = Lab::new().absent("old", "Thing", "legacy", &[]).also("app", "old");
-    let mut sim = Sim::new(&[lab], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
     sim.cluster.create(&key("Thing", "legacy"), "other", claimed);
     sim.settle();
     assert!(there(&sim, "Thing", "legacy") && stalled(&sim, "Exists"));
@@ -145,7 +146,7 @@ fn what_another_instance_claims_is_not_touched() {
 
 fn an_absence_comes_after_what_it_waits_for() {
     let lab = chain().absent("old", "Thing", "legacy", &["b"]).also("app", "old");
-    let mut sim = Sim::new(&[lab], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
     sim.cluster.create(&key("Thing", "legacy"), "somebody", json!({ "spec": {} }));
     sim.asleep.push(key("Thing", "a-b"));
     sim.settle();
@@ -161,7 +162,7 @@ fn an_unknown_condition_keeps_and_holds() {
     sim.settle();
     assert!(there(&sim, "Thing", "a-extra") && sim.deleted.is_empty());
     assert!(!sim.is_ready(), "ready although it is not known what is needed");
-    let mut sim = Sim::new(&[conditional()], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[conditional()], &json!({ "v": 1 }));
     sim.settle();
     assert!(!there(&sim, "Note", "a-last"), "created although its precursor is perhaps needed");
     sim.set_spec(&json!({ "v": 1, "on": false }));
@@ -217,7 +218,7 @@ fn collection() -> Lab {
 
 fn a_collection_that_cannot_be_seen_deletes_nothing() {
     for sight in [Sight::Unsynced, Sight::Forbidden, Sight::NoSuchKind] {
-        let mut sim = Sim::new(&[collection()], json!({ "v": 1 }));
+        let mut sim = Sim::new(&[collection()], &json!({ "v": 1 }));
         sim.cluster.create(&key("Note", "x"), "somebody", json!({ "metadata": { "name": "x" } }));
         assert!(sim.settle() && sim.is_ready());
         assert!(there(&sim, "Thing", "a-unit-x"));
@@ -229,7 +230,7 @@ fn a_collection_that_cannot_be_seen_deletes_nothing() {
         assert!(!decision.actions.iter().any(Action::moves_the_cluster), "{:?}", decision.actions);
         assert!(!decision.conditions.ready);
     }
-    let mut sim = Sim::new(&[collection()], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[collection()], &json!({ "v": 1 }));
     sim.cluster.create(&key("Note", "x"), "somebody", json!({ "metadata": { "name": "x" } }));
     sim.settle();
     sim.cluster.delete(&key("Note", "x"));
@@ -237,7 +238,7 @@ fn a_collection_that_cannot_be_seen_deletes_nothing() {
 }
 
 fn a_generation_that_was_not_observed_is_not_ready() {
-    let mut sim = Sim::new(&[chain()], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
     sim.round();
     sim.round();
     sim.cluster
@@ -248,7 +249,7 @@ fn a_generation_that_was_not_observed_is_not_ready() {
 
 fn an_edge_needs_a_settled_precursor() {
     let lab = chain().until("b", "a", Shape::Any);
-    let mut sim = Sim::new(&[lab], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
     sim.asleep.push(key("Thing", "a-a"));
     sim.settle();
     assert!(!there(&sim, "Thing", "a-b"));
@@ -267,7 +268,7 @@ fn a_terminating_object_is_left_alone() {
 }
 
 fn a_closed_edge_holds_and_repairs() {
-    let mut sim = Sim::new(&[chain()], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
     sim.asleep.push(key("Thing", "a-a"));
     sim.settle();
     assert!(!there(&sim, "Thing", "a-b"), "created over a closed edge");
@@ -285,7 +286,7 @@ fn a_closed_edge_holds_and_repairs() {
 
 fn cleanup_neither_loses_nor_reruns_a_job() {
     for crash in [false, true] {
-        let mut sim = Sim::new(&[job()], json!({ "v": 1 }));
+        let mut sim = Sim::new(&[job()], &json!({ "v": 1 }));
         for _ in 0..12 {
             if !jobs(&sim).is_empty() {
                 break;
@@ -313,7 +314,7 @@ fn cleanup_neither_loses_nor_reruns_a_job() {
 }
 
 fn a_failure_is_resumed_once() {
-    let mut sim = Sim::new(&[job()], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[job()], &json!({ "v": 1 }));
     let fail = |sim: &mut Sim| {
         for _ in 0..14 {
             rounds(sim, 1);
@@ -338,7 +339,7 @@ fn a_failure_is_resumed_once() {
 fn a_failure_opens_the_edges_that_want_it() {
     let lab = job().template("note", "Note", &[]).orders("note", "job").until("note", "job", Shape::Failed);
     let lab = lab.also_if("app", "note", "on");
-    let mut sim = Sim::new(&[lab], json!({ "v": 1, "on": true }));
+    let mut sim = Sim::new(&[lab], &json!({ "v": 1, "on": true }));
     for _ in 0..14 {
         rounds(&mut sim, 1);
         sim.control(&key("Thing", "a-before"), End::Passed);
@@ -350,7 +351,7 @@ fn a_failure_opens_the_edges_that_want_it() {
 }
 
 fn a_job_that_is_deleted_is_not_rerun() {
-    let mut sim = Sim::new(&[job()], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[job()], &json!({ "v": 1 }));
     for _ in 0..12 {
         rounds(&mut sim, 1);
         sim.control(&key("Thing", "a-before"), End::Passed);
@@ -368,7 +369,7 @@ fn an_unfinished_attempt_is_waited_for() {
         let lab = job().with("job", |it| {
             it.superseded = if cancel { Superseded::Cancel } else { Superseded::Wait };
         });
-        let mut sim = Sim::new(&[lab], json!({ "v": 1 }));
+        let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
         for _ in 0..12 {
             rounds(&mut sim, 1);
             sim.control(&key("Thing", "a-before"), End::Passed);
@@ -578,7 +579,7 @@ fn with_before_the_old_goes_first() {
 }
 
 fn the_finalizer_comes_first() {
-    let mut sim = Sim::new(&[chain()], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
     sim.watcher = Some(Rc::new(|sim, action| {
         let finalized = sim.root().is_some_and(|it| it.finalizers.contains(FINALIZER));
         (matches!(action, Action::Create { .. }) && !finalized)
@@ -657,7 +658,7 @@ fn objects_of_a_root_that_was_not_seen_going_are_left() {
 }
 
 fn a_list_of_an_earlier_lease_does_not_count() {
-    let mut sim = Sim::new(&[chain()], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
     sim.round();
     sim.world.lease = Lease { held: true, epoch: 2 };
     let actions = sim.decide().actions.clone();
@@ -682,7 +683,7 @@ fn our_own_status_changes_nothing() {
 }
 
 fn the_status_is_written_once_a_second() {
-    let mut sim = Sim::new(&[chain()], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
     let mut writes = 0;
     for _ in 0..20 {
         sim.deliver_all();
@@ -699,7 +700,7 @@ fn an_error_is_told() {
     let mut lab = chain();
     lab.functions
         .insert("nodes.a.template".to_owned(), Rc::new(|_| Answer::Error("division by zero".to_owned())));
-    let mut sim = Sim::new(&[lab], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
     sim.settle();
     assert!(stalled(&sim, "division by zero"), "{:?}", sim.stalled());
 }
@@ -715,7 +716,7 @@ fn a_template_that_never_settles_is_told() {
     if let Body::Template(it) = &mut lab.node("a").body {
         it.function = function;
     }
-    let mut sim = Sim::new(&[lab], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
     assert!(sim.settle() && stalled(&sim, "DoesNotSettle"), "{:?}", sim.stalled());
 }
 
@@ -729,7 +730,7 @@ fn a_seed_is_recorded_before_it_is_used() {
     if let Body::Template(it) = &mut lab.node("a").body {
         it.function = function;
     }
-    let mut sim = Sim::new(&[lab], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
     sim.watcher = Some(Rc::new(|sim, action| {
         let recorded =
             sim.cluster.ledger.as_ref().is_some_and(|(_, it)| it.seeds.contains_key(&Slot::new("a", "")));
@@ -747,7 +748,7 @@ fn a_seed_is_recorded_before_it_is_used() {
 }
 
 fn a_gate_waits_for_a_human() {
-    let mut sim = Sim::new(&[chain().with("a", |it| it.approve = true)], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[chain().with("a", |it| it.approve = true)], &json!({ "v": 1 }));
     sim.settle();
     assert!(!there(&sim, "Thing", "a-a"));
     let why = format!("{:?}", sim.decision.as_ref().unwrap().nodes);
@@ -794,7 +795,7 @@ fn waiting_for_absence_looks_at_the_object() {
 }
 
 fn all_members_are_waited_for() {
-    let mut sim = Sim::new(&[fleet()], json!({ "v": 1, "members": { "x": 1, "y": 1 } }));
+    let mut sim = Sim::new(&[fleet()], &json!({ "v": 1, "members": { "x": 1, "y": 1 } }));
     sim.asleep.push(key("Thing", "a-unit-y"));
     sim.settle();
     assert!(!there(&sim, "Note", "a-front"));
@@ -848,7 +849,7 @@ fn an_immutable_change_is_told_or_made_anew() {
 }
 
 fn the_order_of_facts_does_not_matter() {
-    let mut sim = Sim::new(&[diamond()], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[diamond()], &json!({ "v": 1 }));
     sim.round();
     for _ in 0..6 {
         let kinds = ["App", "Note", "Thing"];
@@ -873,7 +874,7 @@ fn the_order_of_facts_does_not_matter() {
 }
 
 fn the_why_leads_to_the_root_cause() {
-    let mut sim = Sim::new(&[chain()], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
     sim.asleep.push(key("Thing", "a-a"));
     sim.settle();
     let nodes = &sim.decision.as_ref().unwrap().nodes;
@@ -892,7 +893,7 @@ fn the_why_leads_to_the_root_cause() {
 }
 
 fn a_write_that_was_not_seen_holds_removal() {
-    let mut sim = Sim::new(&[diamond()], json!({ "v": 1 }));
+    let mut sim = Sim::new(&[diamond()], &json!({ "v": 1 }));
     sim.round();
     sim.round();
     sim.decide();
@@ -919,6 +920,48 @@ fn old_records_are_not_acted_on() {
     }
     let decision = decide(sim.program(), &sim.world);
     assert!(!decision.actions.iter().any(|it| matches!(it, Action::Record { .. })), "{:?}", decision.actions);
+}
+
+fn what_is_observed_is_read_and_never_written() {
+    let lab =
+        Lab::new().observe("theirs", "Thing", "legacy").template("b", "Note", &["theirs"]).also("app", "b");
+    let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
+    sim.settle();
+    assert!(!sim.is_ready() && !there(&sim, "Note", "a-b"));
+    let body = json!({ "kind": "Thing", "metadata": { "name": "legacy" }, "spec": { "v": 7 } });
+    sim.cluster.create(&key("Thing", "legacy"), "somebody", body);
+    assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+    let uses = sim.live(&key("Note", "a-b")).unwrap().body["spec"]["uses"].clone();
+    assert_eq!(uses, json!(["Thing/legacy"]));
+    delete_root(&mut sim);
+    sim.settle();
+    assert!(sim.root().is_none() && v(&sim, "Thing", "legacy") == 7);
+    clean(&sim);
+}
+
+fn a_restored_root_takes_its_objects_back_when_told() {
+    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
+    for (key, live, _) in sim.claimed() {
+        let mut live = (*live).clone();
+        live.body["metadata"]["labels"][ROOT_LABEL] = json!("u0");
+        let own = live.managed.remove("pemdas-u1").unwrap();
+        live.managed.insert("pemdas-u0".to_owned(), own);
+        assert_eq!(live.key, key);
+        sim.cluster.store(live);
+    }
+    sim.settle();
+    assert!(stalled(&sim, "reclaim=u0") && sim.claimed().is_empty() && sim.deleted.is_empty());
+    sim.annotate("reclaim", "u0");
+    assert!(sim.settle() && sim.is_ready() && sim.deleted.is_empty(), "{:?}", sim.stalled());
+    assert_eq!(sim.claimed().len(), 3);
+}
+
+fn leaving_the_selector_removes() {
+    let mut sim = at_rest(&[diamond()], json!({ "v": 1 }));
+    sim.world.learn(Fact::Selected(false));
+    sim.settle();
+    assert!(sim.root().is_some_and(|it| it.finalizers.is_empty()) && sim.claimed().is_empty());
+    clean(&sim);
 }
 
 macro_rules! properties {
@@ -957,7 +1000,6 @@ properties! {
     an_unknown_key_keeps_the_last,
     a_schema_change_drains_migrates_and_serves,
     flapping_drains_and_deletes_nothing,
-    reverting_at_every_step_changes_nothing,
     a_renamed_node_keeps_its_object,
     an_attempt_makes_what_comes_later_due,
     a_replacement_is_ready_before_the_old_goes,
@@ -985,4 +1027,8 @@ properties! {
     the_why_leads_to_the_root_cause,
     a_write_that_was_not_seen_holds_removal,
     old_records_are_not_acted_on,
+    what_is_observed_is_read_and_never_written,
+    a_restored_root_takes_its_objects_back_when_told,
+    leaving_the_selector_removes,
+    reverting_at_every_step_changes_nothing,
 }

@@ -175,7 +175,7 @@ fn moves(sim: &Sim, budget: Budget) -> Vec<(Step, Budget)> {
 /// Visits states until the limit; from every so many of them the world must settle as if nothing had happened.
 fn exhaust(lab: &Lab, budget: Budget, limit: u64) -> usize {
     let specs = [json!({ "v": 1 }), json!({ "v": 2 })];
-    let start = Sim::new(std::slice::from_ref(lab), specs[0].clone());
+    let start = Sim::new(std::slice::from_ref(lab), &specs[0]);
     let ends = as_if_nothing_happened(vec![lab.clone()]);
     let mut seen = BTreeSet::from([fingerprint(&start, budget)]);
     let mut open: VecDeque<(Sim, Budget, Vec<Step>)> = [(start, budget, Vec::new())].into();
@@ -190,7 +190,7 @@ fn exhaust(lab: &Lab, budget: Budget, limit: u64) -> usize {
             let mut path = path.clone();
             path.push(step);
             assert!(next.violations.is_empty(), "{:?} after {path:?}", next.violations);
-            if print % 97 == 0 {
+            if print.is_multiple_of(97) {
                 let mut end = next.clone();
                 assert!(end.settle(), "it does not come to rest after {path:?}");
                 let differs = ends(&mut end);

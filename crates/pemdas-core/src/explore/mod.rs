@@ -12,3 +12,4 @@ mod walk;
 mod directed;
 mod exhaust;
 mod mutants;
+mod speed;

@@ -5,8 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::{directed::DIRECTED, properties};
 use crate::mutation::{Mutation, with};
 
-/// Walks, for what the directed accidents do not notice.
-const WALKS: &[(&str, fn(u64))] = &[
+type Walks = (&'static str, fn(u64));
+
+/// For what the directed accidents do not notice.
+const WALKS: &[Walks] = &[
     ("a_deletion_survives_every_fault", properties::deletion_survives),
     ("a_chain_survives_every_fault", properties::chain_survives),
     ("a_replacement_survives_every_fault", properties::replacement_survives),

@@ -84,7 +84,7 @@ pub(super) fn as_if_nothing_happened(labs: Vec<Lab>) -> impl Fn(&mut Sim) -> Opt
     move |sim| {
         let root = sim.root().cloned()?;
         let program = sim.program?;
-        let mut fresh = Sim::new(&labs[program..=program], root.body["spec"].clone());
+        let mut fresh = Sim::new(&labs[program..=program], &root.body["spec"]);
         fresh.settle();
         if !sim.is_ready() {
             let why: Vec<_> =
@@ -264,61 +264,102 @@ pub(super) fn failing_job_survives(walks: u64) {
     explore("failing-job", &[job()], &versions(), faults, (walks, 100), |_| {}, &end);
 }
 
+/// A graph by chance: edges of both kinds, with and without conditions.
+pub(super) fn generated(seed: u64) -> Lab {
+    const NAMES: [&str; 9] = ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8"];
+    let mut dice = super::walk::Dice::new(seed);
+    let mut lab = Lab::new();
+    for (at, name) in NAMES.iter().enumerate() {
+        let before: Vec<&str> = NAMES[..at].iter().filter(|_| dice.roll(4) == 0).copied().collect();
+        let kind = ["Thing", "Note", "Server"][dice.roll(3)];
+        lab = lab.template(name, kind, &before);
+        for precursor in before {
+            lab = lab.also(name, precursor);
+        }
+    }
+    for name in NAMES {
+        lab = if dice.roll(5) == 0 { lab.also_if("app", name, "on") } else { lab.also("app", name) };
+    }
+    lab
+}
+
+pub(super) fn generated_survive(walks: u64) {
+    let specs =
+        [json!({ "v": 1, "on": true }), json!({ "v": 2, "on": true }), json!({ "v": 2, "on": false })];
+    for seed in 1..=walks {
+        let lab = generated(seed);
+        let faults = Faults { specs: 3, ..Faults::ALL };
+        explore(
+            &format!("generated-{seed}"),
+            std::slice::from_ref(&lab),
+            &specs,
+            faults,
+            (2, 150),
+            |_| {},
+            &both(vec![lab.clone()]),
+        );
+    }
+}
+
 pub(super) fn deletion_survives(walks: u64) {
     let faults = Faults { deletion: true, ..Faults::ALL };
     explore("deletion", &[diamond()], &versions(), faults, (walks, 80), |_| {}, &gone);
 }
 
-#[cfg(test)]
 mod tests {
     #[test]
     fn a_chain_survives_every_fault() {
-        super::chain_survives(150);
+        super::chain_survives(60);
     }
 
     #[test]
     fn a_diamond_survives_every_fault() {
-        super::diamond_survives(150);
+        super::diamond_survives(60);
     }
 
     #[test]
     fn a_condition_survives_every_fault() {
-        super::condition_survives(150);
+        super::condition_survives(60);
     }
 
     #[test]
     fn a_fleet_survives_every_fault() {
-        super::fleet_survives(150);
+        super::fleet_survives(60);
     }
 
     #[test]
     fn a_replacement_survives_every_fault() {
-        super::replacement_survives(150);
+        super::replacement_survives(60);
     }
 
     #[test]
     fn revisions_survive_every_fault() {
-        super::revisions_survive(150);
+        super::revisions_survive(60);
     }
 
     #[test]
     fn a_drain_survives_every_fault() {
-        super::drain_survives(150);
-        super::drain_survives_hands(100);
+        super::drain_survives(60);
+        super::drain_survives_hands(40);
     }
 
     #[test]
     fn a_job_survives_every_fault() {
-        super::job_survives(150);
+        super::job_survives(60);
     }
 
     #[test]
     fn a_failing_job_survives_every_fault() {
-        super::failing_job_survives(150);
+        super::failing_job_survives(60);
+    }
+
+    #[test]
+    fn generated_graphs_survive_every_fault() {
+        super::generated_survive(12);
     }
 
     #[test]
     fn a_deletion_survives_every_fault() {
-        super::deletion_survives(150);
+        super::deletion_survives(60);
     }
 }

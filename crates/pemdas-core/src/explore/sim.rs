@@ -53,7 +53,7 @@ pub(super) struct Sim {
 }
 
 impl Sim {
-    pub(super) fn new(labs: &[Lab], spec: Value) -> Self {
+    pub(super) fn new(labs: &[Lab], spec: &Value) -> Self {
         let programs = labs
             .iter()
             .enumerate()

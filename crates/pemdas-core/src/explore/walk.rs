@@ -159,6 +159,7 @@ fn numbered(step: Step, number: u8, faults: Faults) -> Step {
 }
 
 /// Takes a step.
+#[expect(clippy::too_many_lines, reason = "one arm for each step")]
 pub(super) fn take(sim: &mut Sim, step: Step, specs: &[Value]) {
     let pick = |sim: &Sim, at: u8| {
         let keys: Vec<_> =
@@ -298,7 +299,7 @@ pub(super) fn explore(
     prepare: impl Fn(&mut Sim),
     end: &End_,
 ) {
-    let mut start = Sim::new(labs, specs[0].clone());
+    let mut start = Sim::new(labs, &specs[0]);
     prepare(&mut start);
     if let Some(line) = replayed(name) {
         let found = run(&start, &line, specs, end);
@@ -307,7 +308,8 @@ pub(super) fn explore(
     }
     for seed in 1..=walks * more() {
         let walk = steps(seed, length, faults);
-        if run(&start, &walk, specs, end).is_some() {
+        if let Some(violation) = run(&start, &walk, specs, end) {
+            assert!(!crate::mutation::any(), "a deliberate bug is noticed: {violation}");
             let short = shrink(&start, &walk, specs, end);
             let violation = run(&start, &short, specs, end).unwrap_or_default();
             let line: Vec<_> = short.iter().map(|it| format!("{it:?}").replace(' ', "")).collect();

@@ -88,6 +88,9 @@ pub enum Fact {
 impl World {
     /// Takes a fact in.
     pub fn learn(&mut self, fact: Fact) {
+        if !self.is_old_news(&fact) {
+            self.changes += 1;
+        }
         match fact {
             Fact::Now(now) => self.now = self.now.max(now),
             Fact::Lease(lease) => self.lease = lease,
@@ -120,11 +123,35 @@ impl World {
         }
     }
 
-    fn kind(&mut self, kind: KindKey, view: KindView) {
+    /// Whether a fact says only what is known: a list that repeats itself costs no pass.
+    fn is_old_news(&self, fact: &Fact) -> bool {
+        match fact {
+            Fact::Now(_) => true,
+            Fact::Lease(lease) => *lease == self.lease,
+            Fact::Kind(kind, view) => self.kinds.get(kind) == Some(view),
+            Fact::Seen(live) => {
+                let known = self.objects.get(&live.key);
+                let caught_up =
+                    self.kinds.get(&live.key.kind).is_some_and(|it| it.watermark >= live.resource_version);
+                caught_up && known.is_some_and(|it| it.resource_version == live.resource_version)
+            }
+            Fact::Root(live) => {
+                self.root.live.as_ref().is_some_and(|it| it.resource_version == live.resource_version)
+                    && !self.writes.contains_key(&self.root.key)
+            }
+            Fact::Selected(selected) => *selected == self.root.selected,
+            Fact::NamespaceEnding(ending) => *ending == self.namespace_ending,
+            Fact::Ledger(ledger) => *ledger == self.ledger && self.ledger_write.is_none(),
+            Fact::Report(report) => *report == self.report,
+            _ => false,
+        }
+    }
+
+    fn kind(&mut self, kind: KindKey, mut view: KindView) {
         let fresh = self.kinds.get(&kind).is_none_or(|old| view.epoch >= old.epoch);
         if fresh {
-            let watermark = self.kinds.get(&kind).map_or(0, |old| old.watermark).max(view.watermark);
-            self.kinds.insert(kind, KindView { watermark, ..view });
+            view.watermark = self.kinds.get(&kind).map_or(0, |old| old.watermark).max(view.watermark);
+            self.kinds.insert(kind, view);
         }
     }
 
@@ -142,8 +169,9 @@ impl World {
         }
         self.looked.remove(&live.key);
         self.vanished.remove(&live.key);
-        self.objects.insert(live.key.clone(), live.clone());
-        self.settle_write(&live.key);
+        let key = live.key.clone();
+        self.objects.insert(key.clone(), live);
+        self.settle_write(&key);
     }
 
     fn vanished(&mut self, key: &ObjectKey, version: u64) {

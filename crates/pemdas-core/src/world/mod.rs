@@ -145,6 +145,8 @@ impl Refused {
 /// The world as an instance knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct World {
+    /// Counts the facts that may change a decision; the time is none of them, a decision says when it matters.
+    pub changes: u64,
     /// The time, in milliseconds.
     pub now: u64,
     /// The lease.
@@ -190,6 +192,7 @@ impl World {
     #[must_use]
     pub fn new(key: ObjectKey, uid: impl Into<String>) -> Self {
         Self {
+            changes: 0,
             now: 0,
             lease: Lease::default(),
             root: RootFact {
