@@ -525,8 +525,12 @@ fn a_renamed_node_keeps_its_object() {
     other.blueprint.nodes.insert("y".to_owned(), node);
     other.node("app").also.clear();
     let mut sim = at_rest(&[one, other.also("app", "y")], json!({ "v": 1 }));
+    sim.watcher = Some(Rc::new(|_, action| {
+        matches!(action, Action::Delete { .. }).then(|| "a renamed node's object is to be deleted".to_owned())
+    }));
     sim.program = Some(1);
-    assert!(sim.settle() && sim.is_ready() && sim.deleted.is_empty());
+    assert!(sim.settle() && sim.is_ready());
+    clean(&sim);
 }
 
 fn an_attempt_makes_what_comes_later_due() {
