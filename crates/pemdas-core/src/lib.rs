@@ -15,6 +15,7 @@ pub mod digest;
 pub mod evaluate;
 pub mod graph;
 pub mod health;
+pub mod kube_types;
 pub mod ledger;
 pub mod path;
 pub mod program;

@@ -32,3 +32,5 @@ pub const SOURCE_NAME: &str = "PM0014";
 pub const UNREADABLE: &str = "PM0015";
 /// No evaluator could be had: too many are waiting, or a worker cannot be started.
 pub const UNAVAILABLE: &str = "PM0016";
+/// The evaluator itself failed on this program.
+pub const FAULT: &str = "PM0017";

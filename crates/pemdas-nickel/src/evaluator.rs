@@ -6,8 +6,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, Once};
 use std::thread;
 
+use pemdas_core::diagnostic::Diagnostic;
 use serde_json::Value;
 
+use crate::codes;
 use crate::contract::Contract;
 use crate::engine::Engine;
 use crate::limits::Limits;
@@ -174,7 +176,7 @@ fn serve(
     }
     while let Ok((request, reply)) = incoming.recv() {
         let answer = guarded(|| engine.run(&request));
-        let crashed = matches!(answer, Err(Failure::Killed { why: Kill::Crash }));
+        let crashed = is_fault(&answer);
         let _ = reply.send(answer);
         if crashed {
             // Nothing that a fault left behind is used again.
@@ -186,7 +188,15 @@ fn serve(
     }
 }
 
-/// Runs the evaluator; a panic of it becomes a failure.
+/// Runs the evaluator. A panic of it is a failure like others, and a verdict too: evaluation is pure, so it would panic again.
 pub(crate) fn guarded<T>(run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or(Err(Failure::Killed { why: Kill::Crash }))
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+        let message = "the evaluator itself failed on this program";
+        Err(Failure::of(Diagnostic::error(codes::FAULT, message)))
+    })
+}
+
+/// Whether what the evaluator left behind may not be used again.
+pub(crate) fn is_fault<T>(result: &Result<T, Failure>) -> bool {
+    matches!(result, Err(Failure::Failed { diagnostics }) if diagnostics.iter().any(|d| d.code == codes::FAULT))
 }

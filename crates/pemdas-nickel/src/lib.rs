@@ -8,7 +8,8 @@
 //!
 //! A blueprint is a set of [`Sources`] (file name to text, `main.ncl` first). An [`Evaluator`] is one blueprint, compiled once, that
 //! answers [`Request`]s with an [`Answer`] or a [`Failure`]; all of them are plain data. [`InProcess`] evaluates on a thread of this process
-//! (trusted local files, deterministic tests). What a request speaks of is a [`Place`]: fields, elements and calls from the value of
+//! (trusted local files, deterministic tests); [`Sandboxed`], from a [`Pool`], in worker processes that are shut in, watched and replaced
+//! ([`worker_main`] is what such a process does). [`Memo`] remembers answers. What a request speaks of is a [`Place`]: fields, elements and calls from the value of
 //! `main.ncl` (or of another file, [`Place::file`]); it serves as the handle of a function as well.
 //!
 //! ```
@@ -29,6 +30,8 @@
 //! # Ok::<(), String>(())
 //! ```
 //!
+//! [`read_blueprints`] finds sources on disk: a directory, a `.ncl` file, a manifest with ConfigMaps.
+//!
 //! | to | ask |
 //! | --- | --- |
 //! | call a function, evaluate to JSON | [`Evaluator::evaluate`] of a place that ends in a call |
@@ -42,16 +45,23 @@ pub mod codes;
 pub mod contract;
 mod engine;
 mod evaluator;
+pub mod kube_contracts;
 mod library;
 mod limits;
+mod loader;
+mod memo;
 mod memory;
 pub mod outline;
 mod request;
+mod sandbox;
 mod sources;
 pub mod syntax;
 
 pub use evaluator::{Evaluator, InProcess};
 pub use library::{LIBRARY, LibraryFile, is_library_file};
 pub use limits::{Limits, Size};
+pub use loader::{Loaded, read_blueprints};
+pub use memo::{Memo, Memoized};
 pub use request::{Answer, Failure, FieldSeen, Input, Kill, Kind, Place, Request, Seen, Step};
+pub use sandbox::{Isolation, Landlock, Pool, PoolConfig, PoolStats, Sandboxed, WorkerCommand, worker_main};
 pub use sources::{MAIN, Sources};

@@ -30,8 +30,8 @@ library! {
     "pemdas/v1/values.ncl",
 }
 
-/// Whether a name belongs to the library.
+/// Whether a name belongs to the library, or is one of the contracts of Kubernetes' types that are made on demand.
 #[must_use]
 pub fn is_library_file(name: &str) -> bool {
-    LIBRARY.iter().any(|file| file.name == name)
+    LIBRARY.iter().any(|file| file.name == name) || crate::kube_contracts::is_file(name)
 }

@@ -36,8 +36,8 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            fuel: 1_000_000,
-            load_fuel: 4_000_000,
+            fuel: 300_000,
+            load_fuel: 1_000_000,
             millis: 5_000,
             memory: 256 << 20,
             // A ConfigMap holds one MiB; a bundle of several would still be readable by a human.

@@ -42,10 +42,10 @@ mod tests {
     #[test]
     fn the_probe_sees_this_process() {
         let probe = MemoryProbe::open().unwrap();
-        let before = probe.resident().unwrap();
+        // Other tests of this process come and go: what is held here is there in any case.
         let held = std::hint::black_box(vec![1_u8; 64 << 20]);
-        let after = probe.resident().unwrap();
-        assert!(after >= before + (48 << 20), "{before} -> {after} with {} held", held.len());
+        let resident = probe.resident().unwrap();
+        assert!(resident > 60 << 20, "{resident} with {} held", held.len());
         assert!(resident_of(std::process::id()).unwrap() > 1 << 20);
         assert_eq!(resident_pages(b"10 3 2"), Some(3));
         assert_eq!(resident_pages(b"garbage"), None);

@@ -52,7 +52,7 @@ impl Place {
     /// Fields below the value of the blueprint: `Place::at(["nodes", "app"])`.
     #[must_use]
     pub fn at<S: Into<String>>(fields: impl IntoIterator<Item = S>) -> Self {
-        fields.into_iter().fold(Self::root(), |place, field| place.field(field))
+        fields.into_iter().fold(Self::root(), Self::field)
     }
 
     /// A field of the value here.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use pemdas_core::diagnostic::Diagnostic;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::codes;
 use crate::library::is_library_file;
@@ -54,6 +55,17 @@ impl Sources {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|(name, text)| (name.len() + text.len()) as u64).sum()
+    }
+
+    /// A digest of names and texts.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        for part in self.files.iter().flat_map(|(name, text)| [name, text]) {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part.as_bytes());
+        }
+        hash.finalize().into()
     }
 
     /// Whether the set can be a blueprint at all: it has a `main.ncl`, plain names and a bearable size.

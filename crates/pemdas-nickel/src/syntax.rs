@@ -157,6 +157,8 @@ pub struct FieldSyntax {
     pub default: bool,
     /// Whether it is `force`d.
     pub force: bool,
+    /// Whether it is `not_exported`: no part of the result.
+    pub not_exported: bool,
 }
 
 /// A pattern: what it binds.

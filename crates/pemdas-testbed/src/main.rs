@@ -1,2 +1,149 @@
-//! bin
-fn main() {}
+//! `testbed`: a real Kubernetes for a person by hand, and the supervisor of the clusters that tests ask for.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this program speaks to the terminal")]
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use pemdas_testbed::assets::Assets;
+use pemdas_testbed::assets::cache::Cache;
+use pemdas_testbed::supervise::{self, Options, Ready};
+use pemdas_testbed::{Cluster, Error, Level, Result};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// A real Kubernetes on this machine, to test against.
+#[derive(Debug, Parser)]
+#[command(name = "testbed", version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Start a cluster and hold it until Ctrl-C; what is missing is built first, once.
+    Up {
+        /// With a real node, where pods really run (needs root); otherwise kwok plays nodes and pods.
+        #[arg(long)]
+        node: bool,
+        /// The port of the API server on the loopback interface [default: any free one].
+        #[arg(long)]
+        port: Option<u16>,
+    },
+    /// Build everything that a cluster needs, without starting one.
+    Build {
+        /// Also what the real node needs (needs root).
+        #[arg(long)]
+        node: bool,
+    },
+    /// Hold a cluster for the process at the other end of standard input.
+    #[command(hide = true)]
+    Supervise {
+        #[arg(long)]
+        node: bool,
+        #[arg(long)]
+        port: Option<u16>,
+    },
+    /// Be the first process inside a node's namespaces.
+    #[command(hide = true)]
+    Inside { spec: PathBuf },
+}
+
+fn main() -> ExitCode {
+    match act(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("testbed: error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn act(action: Action) -> Result<()> {
+    let level = |node| if node { Level::Node } else { Level::ControlPlane };
+    match action {
+        Action::Up { node, port } => up(Options { level: level(node), port }),
+        Action::Build { node } => {
+            let _end = ending(on_signal);
+            if node {
+                supervise::node_is_possible()?;
+            }
+            Assets::of(level(node), &Cache::of_user()?).map(drop)
+        }
+        Action::Supervise { node, port } => {
+            let end = ending(on_end_of_owner);
+            supervise::run(Options { level: level(node), port }, &end, |ready| {
+                let line = serde_json::to_string(ready).map_err(|cause| Error::new(cause.to_string()))?;
+                println!("{line}");
+                Ok(())
+            })
+        }
+        Action::Inside { spec } => supervise::run_inside(&spec, &ending(on_end_of_owner)),
+    }
+}
+
+/// A person is an owner like any other: what they started goes with this process, even if it is killed.
+fn up(options: Options) -> Result<()> {
+    let us = std::env::current_exe()
+        .map_err(|cause| Error::new(format!("cannot find our own program: {cause}")))?;
+    let mut cluster = Cluster::start_under(&us, options)?;
+    present(cluster.ready(), options.level);
+    let end = ending(on_signal);
+    while end.recv_timeout(Duration::from_millis(500)) == Err(RecvTimeoutError::Timeout) {
+        if !cluster.is_running() {
+            return Err(Error::new("the cluster ended by itself; its supervisor said above why"));
+        }
+    }
+    Ok(())
+}
+
+fn present(ready: &Ready, level: Level) {
+    let seconds = f64::from(u32::try_from(ready.milliseconds).unwrap_or(u32::MAX)) / 1000.0;
+    let what = if level == Level::Node { "control plane and node are" } else { "control plane is" };
+    println!("The {what} ready after {seconds:.1} s, at {}.\n", ready.server);
+    println!("  export KUBECONFIG={}", ready.kubeconfig.display());
+    println!("  alias kubectl={}    # of the cluster's own version", ready.kubectl.display());
+    println!("  kubectl get nodes\n");
+    println!(
+        "Every request is in {}, every process's log in {}.",
+        ready.audit_log.display(),
+        ready.logs.display()
+    );
+    println!("Ctrl-C ends it; nothing stays behind.");
+}
+
+/// Waits for a Ctrl-C, a hang-up or a request to terminate.
+fn on_signal() {
+    if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
+        signals.forever().next();
+    }
+}
+
+/// Waits until standard input closes: its other end is the owner's. A request to terminate means the same.
+fn on_end_of_owner() {
+    let (sender, receiver) = channel();
+    for wait in [on_signal, || drop(std::io::stdin().lock().read_to_end(&mut Vec::new()))] {
+        let sender = sender.clone();
+        thread::spawn(move || {
+            wait();
+            let _ = sender.send(());
+        });
+    }
+    let _ = receiver.recv();
+}
+
+/// Turns a wait into something others can listen to; whatever is being built or waited for then stops too.
+fn ending(wait: fn()) -> Receiver<()> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        wait();
+        pemdas_testbed::end_soon();
+        let _ = sender.send(());
+    });
+    receiver
+}

@@ -65,3 +65,43 @@ fn outline(given: &Given) -> (Option<Blueprint>, Vec<Diagnostic>) {
     let (_, outline) = outline::load(&sources, &Limits::default());
     (outline.blueprint, outline.diagnostics)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use pemdas_core::{diagnostic::Severity, graph::codes};
+
+    use super::{Checked, check};
+    use crate::{
+        input::{Given, MAIN, Place},
+        pages,
+    };
+
+    fn checked(source: &str) -> Checked {
+        let mut given = Given { title: "page".to_owned(), ..Given::default() };
+        given.files.insert(MAIN.to_owned(), source.to_owned());
+        given.places.insert(MAIN.to_owned(), Place::file(MAIN));
+        check(given)
+    }
+
+    /// The blocks of Nickel in a page.
+    fn samples(page: &str) -> Vec<&str> {
+        page.split("```nickel\n").skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
+    }
+
+    #[test]
+    fn the_example_of_a_page_gives_its_code_and_the_mended_one_is_clean() {
+        for code in codes::ALL {
+            let page = pages::page(code).expect("a page");
+            let [wrong, mended] = samples(page)[..] else { panic!("{code} wants two samples") };
+            let said =
+                |it: &Checked| it.diagnostics.iter().map(|it| it.code.clone()).collect::<BTreeSet<_>>();
+            assert!(said(&checked(wrong)).contains(code), "{code}: {:#?}", checked(wrong).diagnostics);
+            let mended = checked(mended);
+            let clean =
+                mended.worst().is_none_or(|worst| worst == Severity::Note) && !said(&mended).contains(code);
+            assert!(clean, "{code}, mended: {:#?}", mended.diagnostics);
+        }
+    }
+}

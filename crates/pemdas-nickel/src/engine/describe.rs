@@ -174,14 +174,14 @@ impl Describer<'_> {
     fn term(&mut self, term: &NickelValue, env: &Environment, level: u32) -> Result<Contract, Failure> {
         let span = self.engine.files.of_idx(&self.engine.ctx.pos_table, term.pos_idx());
         let (head, arguments) = application(term);
-        if !arguments.is_empty() {
-            if let Some(name) = self.maker(head, env)? {
-                let mut described = Vec::new();
-                for argument in arguments {
-                    described.push(self.argument(argument, env, level + 1)?);
-                }
-                return Ok(Contract { form: made_by(name, described), span });
+        if !arguments.is_empty()
+            && let Some(name) = self.maker(head, env)?
+        {
+            let mut described = Vec::new();
+            for argument in arguments {
+                described.push(self.argument(argument, env, level + 1)?);
             }
+            return Ok(Contract { form: made_by(name, described), span });
         }
         let mut contract = match self.behind(term, env)? {
             Some(Closure { value, env }) if level < MAX_LEVELS => self.term(&value, &env, level + 1)?,

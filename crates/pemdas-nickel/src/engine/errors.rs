@@ -24,7 +24,7 @@ impl Engine {
     pub(super) fn failure(&self, error: Error) -> Failure {
         if let Some(stop) = self.meter.stopped() {
             return match stop {
-                Stop::Fuel => Failure::FuelExhausted { fuel: self.limits.fuel },
+                Stop::Fuel => Failure::FuelExhausted { fuel: self.meter.given() },
                 Stop::Time => Failure::Killed { why: Kill::Time },
                 Stop::Memory => Failure::Killed { why: Kill::Memory },
             };
@@ -76,6 +76,16 @@ impl Engine {
         };
         for label in raw.labels.into_iter().take(MAX_PARTS) {
             let message = self.bounded(&label.message);
+            let placed = self.placed.as_ref();
+            if let Some(path) =
+                placed.and_then(|placed| placed.path(label.file_id, label.range.start, label.range.end))
+            {
+                let note = self.bounded(&format!("in the data: {path}"));
+                if !diagnostic.notes.contains(&note) {
+                    diagnostic.notes.push(note);
+                }
+                continue;
+            }
             match self.files.name(label.file_id) {
                 Some(file) => diagnostic.labels.push(Label {
                     span: Span {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use nickel_lang_core::ast::{Ast, Import, InputFormat, Node};
 use nickel_lang_core::cache::{SourceCache, SourcePath};
-use nickel_lang_core::parser::lexer::{Lexer, NormalToken, Token};
+use nickel_lang_core::parser::lexer::{Lexer, MultiStringToken, NormalToken, StringToken, Token};
 use nickel_lang_core::position::TermPos;
 use pemdas_core::diagnostic::{Diagnostic, Span};
 
@@ -44,26 +44,39 @@ pub(crate) fn tokens(text: &str) -> Tokens {
         let Ok((_, token, _)) = token else { break };
         match token {
             Token::Normal(NormalToken::Import) => seen.imports += 1,
+            // Both ends of a string are the same token, so strings are not counted; what is nested in them is.
             Token::Normal(
-                NormalToken::LParen
-                | NormalToken::LBrace
-                | NormalToken::LBracket
-                | NormalToken::EnumOpen
-                | NormalToken::DoubleQuote,
-            ) => {
+                NormalToken::LParen | NormalToken::LBrace | NormalToken::LBracket | NormalToken::EnumOpen,
+            )
+            | Token::Str(StringToken::Interpolation)
+            | Token::MultiStr(MultiStringToken::Interpolation) => {
                 depth += 1;
                 seen.nesting = seen.nesting.max(depth);
             }
             Token::Normal(
                 NormalToken::RParen | NormalToken::RBrace | NormalToken::RBracket | NormalToken::EnumClose,
             ) => depth = depth.saturating_sub(1),
-            Token::Str(nickel_lang_core::parser::lexer::StringToken::DoubleQuote) => {
-                depth = depth.saturating_sub(1);
-            }
             _ => {}
         }
     }
     seen
+}
+
+/// The paths that a text imports, as far as its tokens tell: for who looks for the files of a program, not for who guards them.
+pub(crate) fn import_paths(text: &str) -> Vec<String> {
+    let mut paths = Vec::new();
+    let mut last: Option<Token<'_>> = None;
+    let mut before: Option<Token<'_>> = None;
+    for token in Lexer::new(text) {
+        let Ok((_, token, _)) = token else { break };
+        let after_import = matches!(before, Some(Token::Normal(NormalToken::Import)))
+            && matches!(last, Some(Token::Normal(NormalToken::DoubleQuote)));
+        if let (true, Token::Str(StringToken::Literal(path))) = (after_import, &token) {
+            paths.push(path.clone());
+        }
+        before = last.replace(token);
+    }
+    paths
 }
 
 /// All imports in a syntax tree; none if it is nested too deeply to be looked at.
@@ -133,7 +146,8 @@ pub(crate) fn hidden(file: &str) -> Diagnostic {
 /// Whether the evaluator holds a file that is not one of ours. Nothing that it says may then be shown.
 pub(crate) fn stranger(sources: &SourceCache, known: &FileTable) -> bool {
     sources.file_paths.iter().any(|(id, path)| match path {
-        SourcePath::Std(_) => false,
+        // The evaluator's own library, and data of a request that was written out: never files.
+        SourcePath::Std(_) | SourcePath::Generated(_) => false,
         _ => known.name(*id).is_none(),
     })
 }
@@ -175,5 +189,13 @@ mod tests {
         let seen = tokens("# import \"x\"\n{ a = \"import %{import \"y\"}\", b = [import \"z\"] }");
         assert_eq!(seen.imports, 2);
         assert_eq!(tokens("((([[[{}]]])))").nesting, 7);
+    }
+
+    #[test]
+    fn strings_side_by_side_are_not_nested() {
+        let text = "{ a = \"x\", \"b\" = m%\"y\"%, c = \"%{z}\", }".repeat(1_000);
+        assert_eq!(tokens(&text).nesting, 2);
+        assert_eq!(tokens("\"%{\"%{\"%{x}\"}\"}\"").nesting, 3);
+        assert_eq!(tokens("m%\"%{m%%\"%%{x}\"%%}\"%").nesting, 2);
     }
 }

@@ -16,6 +16,7 @@ use super::files::{FileTable, ROOT};
 
 use super::{Engine, guard};
 use crate::codes;
+use crate::kube_contracts;
 use crate::library::{LIBRARY, LibraryFile};
 use crate::limits::{Limits, Size};
 use crate::memory::MemoryProbe;
@@ -51,6 +52,7 @@ impl Engine {
             found: BTreeMap::new(),
             found_bytes: 0,
             quote_values: true,
+            placed: None,
             limits,
         };
         engine.add_files(sources);
@@ -87,6 +89,24 @@ impl Engine {
                     table.insert(alias, entry);
                 }
             }
+        }
+    }
+
+    /// Writes the contract of a type of Kubernetes that a file imports, and those it is made of.
+    fn add_contracts(&mut self, importer: &str, target: &str) {
+        if !kube_contracts::is_file(target) {
+            return;
+        }
+        for (name, text) in kube_contracts::with_imports(target) {
+            if !self.ids.contains_key(&name) {
+                self.add_file(&name, InputFormat::Nickel, &text);
+            }
+        }
+        let directory =
+            importer.rsplit_once('/').map_or(String::new(), |(directory, _)| format!("{directory}/"));
+        let table = &mut self.ctx.import_resolver.sources.file_ids;
+        if let Some(entry) = table.get(&virtual_path(target, InputFormat::Nickel)).copied() {
+            table.insert(virtual_path(&format!("{directory}{target}"), InputFormat::Nickel), entry);
         }
     }
 
@@ -160,7 +180,7 @@ impl Engine {
                     }
                 }
                 // The library is Nickel and nothing else.
-                Some(_) if import.format == InputFormat::Nickel => {}
+                Some(target) if import.format == InputFormat::Nickel => self.add_contracts(name, &target),
                 _ => refused.push(guard::refused(&import, self.files.of_pos(import.pos))),
             }
         }

@@ -35,6 +35,7 @@ pub(crate) enum Stop {
 /// Counts the steps of one evaluation.
 #[derive(Default)]
 pub(crate) struct Meter {
+    given: Cell<u64>,
     left: Cell<u64>,
     used: Cell<u64>,
     deadline: Cell<Option<Instant>>,
@@ -45,6 +46,7 @@ pub(crate) struct Meter {
 impl Meter {
     /// Begins an evaluation.
     pub(crate) fn start(&self, fuel: u64, deadline: Instant) {
+        self.given.set(fuel);
         self.left.set(fuel);
         self.used.set(0);
         self.deadline.set(Some(deadline));
@@ -59,6 +61,11 @@ impl Meter {
     /// Why the last evaluation was stopped, if it was.
     pub(crate) fn stopped(&self) -> Option<Stop> {
         self.stop.get()
+    }
+
+    /// How many steps the last evaluation was given.
+    pub(crate) fn given(&self) -> u64 {
+        self.given.get()
     }
 
     /// How many steps the last evaluation took.

@@ -7,6 +7,7 @@ mod guard;
 mod load;
 mod look;
 mod meter;
+mod placed;
 mod syntax_tree;
 mod values;
 mod walk;
@@ -35,6 +36,7 @@ use crate::limits::Limits;
 use crate::request::{Answer, Failure, Input, Place, Request, Step};
 use crate::sources::Sources;
 use files::FileTable;
+pub(crate) use guard::import_paths;
 use meter::{Meter, MeteredCache};
 pub(crate) use values::check_request;
 
@@ -58,6 +60,8 @@ pub(crate) struct Engine {
     found_bytes: usize,
     /// Whether diagnostics may quote values: not while a request carries data that may be a secret.
     quote_values: bool,
+    /// The data of a check that failed, while it is looked at once more.
+    placed: Option<placed::PlacedData>,
     limits: Limits,
 }
 
@@ -194,8 +198,22 @@ impl Engine {
     /// Applies a contract to data.
     fn check(&mut self, contract: &Place, value: &Value) -> Result<Value, Failure> {
         let contract = self.resolve(contract)?;
-        let value = self.value_of(&Input::Json(value.clone()))?;
-        let applied = RuntimeContract::new(contract, Label::default()).apply(value, PosIdx::NONE);
-        self.export(applied)
+        let plain = self.value_of(&Input::Json(value.clone()))?;
+        match self.export(applied(contract.clone(), plain)) {
+            Err(Failure::Failed { .. }) => {}
+            done => return done,
+        }
+        // Once more, to see where in the data it is.
+        self.restart();
+        let (value, places) = self.placed(value)?;
+        self.placed = Some(places);
+        let told = self.export(applied(contract, value));
+        self.placed = None;
+        told
     }
+}
+
+/// A contract applied to a value.
+fn applied(contract: NickelValue, value: NickelValue) -> NickelValue {
+    RuntimeContract::new(contract, Label::default()).apply(value, PosIdx::NONE)
 }

@@ -146,6 +146,7 @@ impl Builder<'_> {
             optional: field.metadata.opt,
             default: matches!(field.metadata.priority, MergePriority::Bottom),
             force: matches!(field.metadata.priority, MergePriority::Top),
+            not_exported: field.metadata.not_exported,
         }
     }
 

@@ -223,6 +223,34 @@ fn values_are_quoted_only_without_inputs() {
     });
 }
 
+#[test]
+fn a_broken_contract_names_the_part_of_the_data_and_does_not_quote_it() {
+    let text = "{ C = { spec | { list | Array { port | Number }, image | String, .. }, .. } }";
+    with(text, |engine| {
+        let mut notes = |value: serde_json::Value| match engine
+            .run(&Request::Check { contract: Place::at(["C"]), value })
+        {
+            Err(failure) => {
+                assert!(!format!("{failure:?}").contains("hunter2"), "{failure:?}");
+                failure.diagnostics()[0].notes.join(" ")
+            }
+            Ok(answer) => panic!("{answer:?}"),
+        };
+        let list =
+            json!({ "spec": { "a\"b": 1, "image": "", "list": [{ "port": 1 }, { "port": "hunter2" }] } });
+        assert!(notes(list).contains("in the data: spec.list[1].port"));
+        let image = json!({ "x": [[], {}, "hunter2"], "spec": { "list": [], "image": { "k": "hunter2" } } });
+        assert!(notes(image).contains("in the data: spec.image"));
+        assert!(notes(json!("hunter2")).contains("in the data: the value itself"));
+        // And what was checked leaves nothing behind that a later file would be mistaken for.
+        assert!(evaluate(engine, Place::file("pemdas.ncl").field("nothing")).is_err());
+        assert!(matches!(
+            engine.run(&Request::Look { place: Place::file("pemdas.ncl") }),
+            Ok(Answer::Seen(_))
+        ));
+    });
+}
+
 /// A description in short: what a reader of the test can compare.
 fn short(contract: &crate::contract::Contract) -> String {
     use crate::contract::{Argument, Form};

@@ -41,7 +41,7 @@ impl Engine {
         }
     }
 
-    fn json_value(&mut self, json: &Value) -> Result<NickelValue, Failure> {
+    pub(super) fn json_value(&mut self, json: &Value) -> Result<NickelValue, Failure> {
         match json {
             Value::Array(elements) if !elements.is_empty() => {
                 let mut values = Vec::with_capacity(elements.len());
@@ -67,7 +67,7 @@ impl Engine {
     }
 
     /// A value as it may stand inside a container: the evaluator merges records only if what is in them is a constant or suspended.
-    fn suspended(&mut self, value: NickelValue) -> NickelValue {
+    pub(super) fn suspended(&mut self, value: NickelValue) -> NickelValue {
         if value.is_constant() || value.as_thunk().is_some() {
             return value;
         }

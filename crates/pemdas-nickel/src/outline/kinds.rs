@@ -143,7 +143,13 @@ impl Outliner<'_> {
                 let place = inner.field(&field.name);
                 match field.name.as_str() {
                     "spec" => version.spec = self.contract(&place),
-                    "status" => version.status = self.contract(&place),
+                    "status" => {
+                        let found = self.look(&place).is_some();
+                        version.status = found.then(|| ContractRef {
+                            path: place.path.clone(),
+                            span: self.span_of(&place.path),
+                        });
+                    }
                     "stored" => version.stored = self.flag(&place).unwrap_or_default(),
                     "served" => version.served = self.flag(&place).unwrap_or(true),
                     _ => self.unknown_field(&place, "a version", &["spec", "status", "stored", "served"]),

@@ -8,12 +8,14 @@ mod edges;
 mod failures;
 mod identity;
 mod kinds;
+mod kube_types;
 mod lints;
 mod nodes;
 mod outliner;
 mod reads;
 mod scopes;
 mod shapes;
+mod template_tree;
 mod trees;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,6 +101,9 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
     unpinned_imports(&mut outliner, &syntax);
     let blueprint = blueprint(&mut outliner);
     lints::run(&mut outliner);
+    if let Some(blueprint) = &blueprint {
+        kube_types::run(&mut outliner, blueprint);
+    }
     Outline { blueprint, diagnostics: tidy(outliner.diagnostics) }
 }
 

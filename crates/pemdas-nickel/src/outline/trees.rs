@@ -207,7 +207,7 @@ impl<'a> Trees<'a> {
     }
 
     /// The file of the blueprint that an import names.
-    fn imported(&self, importer: &str, path: &str) -> Option<(&'a str, &'a Syntax)> {
+    pub(super) fn imported(&self, importer: &str, path: &str) -> Option<(&'a str, &'a Syntax)> {
         let mut parts: Vec<&str> = importer.split('/').collect();
         parts.pop();
         for part in path.split('/') {

@@ -14,7 +14,7 @@ pub(crate) fn picture(picture: &Picture) -> String {
         out.push_str(&format!("  {} [{}];\n", quoted(&item.name), attributes(item)));
     }
     out.push_str("\n  // Also: what is needed\n");
-    for (index, need) in picture.needs.iter().enumerate() {
+    for (index, need) in picture.needs.iter().filter(|need| need.is_written()).enumerate() {
         out.push_str(&also(index, need));
     }
     out.push_str("\n  // Sequence: what comes after what\n");
@@ -48,9 +48,8 @@ fn attributes(item: &Item) -> String {
 
 fn also(index: usize, need: &Need) -> String {
     let colour = if need.origin == AlsoOrigin::Deleting { "#b91c1c" } else { "#94a3b8" };
-    let style = if need.is_written() { "dashed" } else { "dotted" };
     let looks =
-        format!("color=\"{colour}\", fontcolor=\"{colour}\", style={style}, arrowhead=open, constraint=true");
+        format!("color=\"{colour}\", fontcolor=\"{colour}\", style=dashed, arrowhead=open, constraint=true");
     let Some(when) = &need.when else {
         return format!("  {} -> {} [{looks}];\n", quoted(&need.from), quoted(&need.to));
     };

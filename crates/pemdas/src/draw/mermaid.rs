@@ -20,7 +20,7 @@ pub(crate) fn picture(picture: &Picture) -> String {
         out.push_str(&format!("  {}\n", vertex(&id(&item.name), item)));
     }
     let mut edges = Edges::default();
-    for (index, need) in picture.needs.iter().enumerate() {
+    for (index, need) in picture.needs.iter().filter(|need| need.is_written()).enumerate() {
         let class = if need.origin == AlsoOrigin::Deleting { Class::Deleting } else { Class::Also };
         let label = need.when.as_ref().map(|when| format!("when {when}")).unwrap_or_default();
         if need.reads.is_empty() {

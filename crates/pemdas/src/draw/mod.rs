@@ -62,9 +62,10 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    /// The second line below the name.
+    /// The second line below the name. A state is of its object's kind, which stands there.
     pub(crate) fn subtitle(&self) -> String {
-        let kind = (!self.kind.is_empty()).then(|| self.kind.clone());
+        let is_state = self.marks.iter().any(|mark| mark.starts_with("state of "));
+        let kind = (!self.kind.is_empty() && !is_state).then(|| self.kind.clone());
         kind.into_iter().chain(self.marks.iter().cloned()).collect::<Vec<_>>().join(" · ")
     }
 }
@@ -82,7 +83,7 @@ pub(crate) struct Need {
 }
 
 impl Need {
-    /// Whether the author wrote it; what only follows from other clauses is drawn lighter or not at all.
+    /// Whether the author wrote it; what only follows from other clauses is not drawn twice.
     pub(crate) fn is_written(&self) -> bool {
         matches!(self.origin, AlsoOrigin::Written | AlsoOrigin::Deleting | AlsoOrigin::OwnRoot)
     }
@@ -153,7 +154,7 @@ impl Picture {
             });
         }
         let waits = |reason: SequenceReason| {
-            graph.sequence.iter().filter(move |link| link.reason == reason).filter_map(|link| {
+            graph.sequence.iter().filter(move |link| link.reason == reason).filter_map(move |link| {
                 let (Vertex::Node(from), Vertex::Node(to)) = (&link.from, &link.to) else { return None };
                 Some(Wait {
                     from: from.clone(),
@@ -165,13 +166,18 @@ impl Picture {
                 })
             })
         };
-        Self {
-            name: blueprint.name.clone(),
-            roots: graph.roots.clone(),
-            items,
-            needs: graph.also.iter().map(|link| need(blueprint, graph, link, sources)).collect(),
-            waits: waits(SequenceReason::Before).chain(waits(SequenceReason::State)).collect(),
-        }
+        // Everything in the order of the source: it is the one that its author has in mind.
+        let place = |name: &str| items.iter().position(|item| item.name == name);
+        let mut roots = graph.roots.clone();
+        roots.sort_by_key(|root| place(root));
+        let mut needs: Vec<_> = graph.also.iter().map(|link| need(blueprint, graph, link, sources)).collect();
+        needs.sort_by_key(|need| (place(&need.from), need.origin == AlsoOrigin::Deleting, place(&need.to)));
+        let mut waits: Vec<_> = waits(SequenceReason::Before).chain(waits(SequenceReason::State)).collect();
+        waits.sort_by_key(|wait| (place(&wait.to), place(&wait.from), wait.state));
+        // Who writes the order of a state and its object out says nothing twice.
+        waits.dedup_by(|next, kept| next.state && next.from == kept.from && next.to == kept.to);
+        waits.sort_by_key(|wait| (place(&wait.to), wait.state, place(&wait.from)));
+        Self { name: blueprint.name.clone(), roots, needs, waits, items }
     }
 
     /// The node of a name.

@@ -22,7 +22,6 @@ const PLAIN_WIDTH: f64 = 0.55;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Looks {
     Also,
-    Implied,
     Deleting,
     Sequence,
     State,
@@ -32,7 +31,6 @@ impl Looks {
     fn class(self) -> &'static str {
         match self {
             Self::Also => "also",
-            Self::Implied => "implied",
             Self::Deleting => "deleting",
             Self::Sequence => "sequence",
             Self::State => "state",
@@ -63,7 +61,7 @@ pub(crate) fn picture(picture: &Picture) -> String {
     let height = most.y - least.y + 2.0 * MARGIN + LEGEND;
     let mut out = head(&picture.name, width, height);
     let _ = writeln!(out, "<g transform=\"translate({dx:.1} {dy:.1})\">");
-    for wanted in [Looks::Implied, Looks::Also, Looks::Deleting, Looks::State, Looks::Sequence] {
+    for wanted in [Looks::Also, Looks::Deleting, Looks::State, Looks::Sequence] {
         for (line, drawn) in lines.iter().zip(&drawn).filter(|(_, it)| it.looks == wanted) {
             out.push_str(&path(line, drawn));
         }
@@ -110,9 +108,8 @@ fn parts(picture: &Picture) -> (Vec<Block>, Vec<Line>, Vec<Drawn>) {
         let looks = match need.origin {
             AlsoOrigin::Deleting => Looks::Deleting,
             AlsoOrigin::Written | AlsoOrigin::OwnRoot => Looks::Also,
-            AlsoOrigin::Extract => Looks::Implied,
-            // The thick line from the state to its object says it already.
-            AlsoOrigin::State => continue,
+            // What is read is needed, and so is the object of a state: the thick lines say it already.
+            AlsoOrigin::Extract | AlsoOrigin::State => continue,
         };
         let label = need.when.as_ref().map(|when| format!("when {when}")).unwrap_or_default();
         if need.reads.is_empty() {
@@ -171,15 +168,13 @@ fn head(name: &str, width: f64, height: f64) -> String {
 .name {{ font-size: 14px; font-weight: 600; fill: #0f172a; text-anchor: middle }}
 .kind {{ font-size: 11px; fill: #64748b; text-anchor: middle }}
 .label {{ font-size: 11px; text-anchor: middle; fill: #1e40af }}
-.label.also, .label.implied {{ fill: #64748b }} .label.deleting {{ fill: #b91c1c }}
+.on-also {{ fill: #64748b }} .on-deleting {{ fill: #b91c1c }}
 .plate {{ fill: #ffffff; fill-opacity: 0.92 }}
 .line {{ fill: none }}
 .also {{ stroke: #94a3b8; stroke-width: 1.4; stroke-dasharray: 5 4 }}
-.implied {{ stroke: #cbd5e1; stroke-width: 1.2; stroke-dasharray: 1.5 4 }}
 .deleting {{ stroke: #dc2626; stroke-width: 1.4; stroke-dasharray: 5 4 }}
 .sequence {{ stroke: #2563eb; stroke-width: 2.2 }}
 .state {{ stroke: #2563eb; stroke-width: 2.2; stroke-dasharray: 1 4.5; stroke-linecap: round }}
-text {{ stroke: none }}
 .box {{ fill: #ffffff; stroke: #475569; stroke-width: 1.4 }}
 .root .box {{ fill: #4c1d95; stroke: #4c1d95 }} .root .name {{ fill: #ffffff }} .root .kind {{ fill: #ddd6fe }}
 .observe .box {{ fill: #f0fdf4; stroke: #15803d; stroke-dasharray: 5 3 }}
@@ -215,7 +210,7 @@ fn path(line: &Line, drawn: &Drawn) -> String {
     }
     let marker = match drawn.looks {
         Looks::Sequence | Looks::State => "after",
-        Looks::Also | Looks::Implied => "needs",
+        Looks::Also => "needs",
         Looks::Deleting => "ends",
     };
     let start = if drawn.extract { " marker-start=\"url(#data)\"" } else { "" };
@@ -229,7 +224,7 @@ fn label(line: &Line, drawn: &Drawn) -> String {
     let (Some(middle), Some(size)) = (line.label_middle, line.label) else { return String::new() };
     let (left, top) = (middle.x - size.x / 2.0, middle.y - size.y / 2.0);
     format!(
-        "<rect class=\"plate\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"4\"/><text class=\"label {}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
+        "<rect class=\"plate\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"4\"/><text class=\"label on-{}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
         size.x,
         size.y,
         drawn.looks.class(),

@@ -46,11 +46,8 @@ impl Style {
 pub(crate) fn picture(picture: &Picture, colour: bool) -> String {
     let style = Style { colour };
     let mut out = format!("{}\n", style.bold(&picture.name));
+    out.push_str(&format!("\n{}\n", style.bold("What is needed (Also)")));
     for root in &picture.roots {
-        out.push_str(
-            &format!("\n{}\n", style.bold("What is needed (Also)"))
-                .repeat(usize::from(root == &picture.roots[0])),
-        );
         tree(picture, root, &style, &mut out);
     }
     out.push_str(&format!("\n{}\n", style.bold("What comes after what (Sequence)")));
@@ -80,11 +77,14 @@ fn branch(
     drawn: &mut BTreeSet<String>,
     out: &mut String,
 ) {
-    let place = |need: &&Need| picture.items.iter().position(|item| item.name == need.to);
     let mut needs: Vec<&Need> = picture.needs.iter().filter(|need| need.from == from).collect();
-    // A state is drawn beside its object, not above it.
-    needs.retain(|need| need.origin != AlsoOrigin::State);
-    needs.sort_by_key(|need| (need.origin == AlsoOrigin::Deleting, place(need)));
+    // A state is drawn beside its object, not above it; what is read is drawn only where nothing else needs it.
+    let asked = |name: &str| picture.needs.iter().any(|need| need.to == name && need.is_written());
+    needs.retain(|need| match need.origin {
+        AlsoOrigin::State => false,
+        AlsoOrigin::Extract => !asked(&need.to),
+        AlsoOrigin::Written | AlsoOrigin::Deleting | AlsoOrigin::OwnRoot => true,
+    });
     needs.dedup_by_key(|need| (need.to.clone(), need.origin == AlsoOrigin::Deleting));
     for (index, need) in needs.iter().enumerate() {
         let Some(item) = picture.item(&need.to) else { continue };
@@ -139,8 +139,8 @@ fn order(picture: &Picture, style: &Style, out: &mut String) {
         let waits: Vec<_> = picture.waits.iter().filter(|wait| wait.to == item.name).collect();
         let mut lines = waits.iter().map(|wait| waited(wait));
         let line = format!(
-            "{:>4}  {}  {}  {}",
-            style.bold(&margin).replace(&margin, &format!("{margin:>4}")).trim_start_matches("    "),
+            "{}  {}  {}  {}",
+            style.bold(&format!("{margin:>4}")),
             style.name(item, &name),
             style.dim(&subtitle),
             lines.next().unwrap_or_default()
@@ -168,11 +168,14 @@ fn waited(wait: &Wait) -> String {
         text.push_str(" (an earlier state)");
     }
     let label = wait.label();
-    if !label.is_empty() {
-        text.push_str(&format!(" is {label}"));
+    let named = label.chars().all(char::is_alphabetic);
+    match label.as_str() {
+        "" => {}
+        _ if named => text.push_str(&format!(" is {label}")),
+        _ => text.push_str(&format!(" has {label}")),
     }
     if wait.extract {
-        text.push_str(", reads it");
+        text.push_str(", and reads it");
     }
     text
 }

@@ -25,11 +25,12 @@ pub(super) fn directory(folder: &Path) -> Given {
     }
     let title = shown(folder);
     let problem = Diagnostic::error(NO_MAIN, format!("{title} has no file {MAIN}"));
-    let others: Vec<_> = walk(folder).into_keys().filter(|name| name.ends_with(".ncl")).take(3).collect();
-    let hint = match others.first() {
+    let other = walk(folder).into_iter().find(|(name, _)| name.ends_with(".ncl") && !name.contains('/'));
+    let hint = match other {
         None => format!("a blueprint begins with {MAIN}"),
-        Some(other) => format!(
-            "a blueprint begins with {MAIN}; to check a file of another name, give the file: {title}/{other}"
+        Some((_, other)) => format!(
+            "a blueprint begins with {MAIN}; to check a file of another name, give the file: {}",
+            shown(&other)
         ),
     };
     Given::unreadable(title, problem.hint(hint))
@@ -46,7 +47,7 @@ fn blueprint(title: String, folder: &Path, main: &Path) -> Given {
     let mut given = Given { title: title.clone(), ..Given::default() };
     match text_of(main) {
         Ok(text) => given.add(MAIN, text, Place::file(shown(main))),
-        Err(problem) => return Given::unreadable(title, problem),
+        Err(problem) => return Given::unreadable(title, *problem),
     }
     let mut candidates = walk(folder);
     candidates.retain(|_, path| path != main);
@@ -60,7 +61,7 @@ fn blueprint(title: String, folder: &Path, main: &Path) -> Given {
             match text_of(&path) {
                 Ok(text) => given.add(&name, text, Place::file(shown(&path))),
                 // It is only mentioned; if it is imported too, the import says that it is not there.
-                Err(problem) if name.ends_with(".ncl") => given.diagnostics.push(problem),
+                Err(problem) if name.ends_with(".ncl") => given.diagnostics.push(*problem),
                 Err(_) => continue,
             }
             texts.push(name);

@@ -20,8 +20,10 @@ pub(super) fn blueprints(title: &str, text: &str) -> Vec<Given> {
     let documents: Vec<Value> = match serde_saphyr::from_multiple(text) {
         Ok(documents) => documents,
         Err(error) => {
-            let why: String =
-                error.to_string().lines().next().unwrap_or_default().chars().take(200).collect();
+            // The first line says it all; below it stands a snippet of the file.
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            let why: String = first.chars().take(200).collect();
             return unreadable(Diagnostic::error(UNREADABLE, format!("{title} is no YAML: {why}")));
         }
     };

@@ -75,7 +75,7 @@ pub(crate) fn read(path: &Path) -> Vec<Given> {
         Some("ncl") => vec![folder::file(path)],
         Some("yaml" | "yml" | "json") => match text_of(path) {
             Ok(text) => manifest::blueprints(&title, &text),
-            Err(problem) => vec![Given::unreadable(title, problem)],
+            Err(problem) => vec![Given::unreadable(title, *problem)],
         },
         _ => {
             let problem = Diagnostic::error(UNREADABLE, format!("{title} is no blueprint by its name"))
@@ -89,7 +89,7 @@ pub(crate) fn read(path: &Path) -> Vec<Given> {
 fn standard_input() -> Vec<Given> {
     let title = "<stdin>";
     match bounded(io::stdin().lock(), title) {
-        Err(problem) => vec![Given::unreadable(title, problem)],
+        Err(problem) => vec![Given::unreadable(title, *problem)],
         Ok(text) if manifest::looks_like_one(&text) => manifest::blueprints(title, &text),
         Ok(text) => {
             let mut given = Given { title: title.to_owned(), ..Given::default() };
@@ -108,22 +108,27 @@ fn cannot_read(title: &str, error: &io::Error) -> Diagnostic {
     Diagnostic::error(UNREADABLE, format!("cannot read {title}: {why}"))
 }
 
-fn text_of(path: &Path) -> Result<String, Diagnostic> {
+fn text_of(path: &Path) -> Result<String, Box<Diagnostic>> {
     let title = path.display().to_string();
-    let file = File::open(path).map_err(|error| cannot_read(&title, &error))?;
+    let file = File::open(path).map_err(|error| Box::new(cannot_read(&title, &error)))?;
     bounded(file, &title)
 }
 
-fn bounded(source: impl Read, title: &str) -> Result<String, Diagnostic> {
+fn bounded(source: impl Read, title: &str) -> Result<String, Box<Diagnostic>> {
     let mut bytes = Vec::new();
-    source.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| cannot_read(title, &error))?;
+    source
+        .take(MAX_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Box::new(cannot_read(title, &error)))?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(Diagnostic::error(UNREADABLE, format!("{title} is larger than {} MiB", MAX_BYTES >> 20))
-            .hint("a ConfigMap holds 1 MiB; keep data in ConfigMaps of its own"));
+        let problem =
+            Diagnostic::error(UNREADABLE, format!("{title} is larger than {} MiB", MAX_BYTES >> 20))
+                .hint("a ConfigMap holds 1 MiB; keep data in ConfigMaps of its own");
+        return Err(Box::new(problem));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Diagnostic::error(UNREADABLE, format!("{title} is not text: byte {at} is no UTF-8"))
+        Box::new(Diagnostic::error(UNREADABLE, format!("{title} is not text: byte {at} is no UTF-8")))
     })
 }
 

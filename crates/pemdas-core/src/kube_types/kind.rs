@@ -1,0 +1,161 @@
+//! The built-in kinds: how they are served.
+
+use super::suggest;
+use super::table;
+use super::types::Type;
+
+/// A kind that the API server of the pinned version serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// Group and version, such as `apps/v1`, or `v1` for the core group.
+    pub api_version: &'static str,
+    /// The name, such as `Deployment`.
+    pub name: &'static str,
+    /// The name of its resource in paths and permissions, such as `deployments`.
+    pub plural: &'static str,
+    /// Where its objects live.
+    pub scope: Scope,
+    type_id: &'static str,
+    verbs: &'static str,
+    subresources: &'static str,
+}
+
+/// Where the objects of a kind live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// In namespaces.
+    Namespaced,
+    /// Beside them.
+    Cluster,
+}
+
+/// Why a kind was not found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UnknownKind {
+    /// The group is none of the built-in ones: a custom resource, of which nothing is known here.
+    Custom,
+    /// The group is built in and has this kind, in the apiVersions given: those are served.
+    OtherVersion(Vec<&'static str>),
+    /// The apiVersion is built in, and the kind is a built-in one of these other apiVersions.
+    OtherGroup(Vec<&'static str>),
+    /// The apiVersion is built in and has no such kind, nor anything else of the name; perhaps this was meant.
+    Misspelt(Option<&'static str>),
+    /// The group is built in, and serves no such version and no such kind.
+    NoVersion(Vec<&'static str>),
+}
+
+impl Kind {
+    fn parse(line: &'static str) -> Option<Self> {
+        let mut words = line.split('\t');
+        Some(Self {
+            api_version: words.next()?,
+            name: words.next()?,
+            plural: words.next()?,
+            scope: if words.next()? == "N" { Scope::Namespaced } else { Scope::Cluster },
+            type_id: words.next()?,
+            verbs: words.next()?,
+            subresources: words.next()?,
+        })
+    }
+
+    /// All kinds, ordered by apiVersion and name.
+    pub fn all() -> impl Iterator<Item = Self> {
+        table::kind_lines().filter_map(Self::parse)
+    }
+
+    /// The kind of this apiVersion and name.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn find(api_version: &str, name: &str) -> Result<Self, UnknownKind> {
+        let line = table::kind_lines().find(|line| {
+            let rest = line.strip_prefix(api_version).and_then(|rest| rest.strip_prefix('\t'));
+            rest.and_then(|rest| rest.strip_prefix(name)).is_some_and(|rest| rest.starts_with('\t'))
+        });
+        line.and_then(Self::parse).ok_or_else(|| why_unknown(api_version, name))
+    }
+
+    /// The kind whose objects are of a type, if they are of one kind's.
+    #[must_use]
+    pub fn of_type(id: &str) -> Option<Self> {
+        Self::all().find(|kind| kind.type_id == id)
+    }
+
+    /// The group, empty for the core group.
+    #[must_use]
+    pub fn group(&self) -> &'static str {
+        group_of(self.api_version)
+    }
+
+    /// The type of its objects.
+    #[must_use]
+    pub fn body(&self) -> Option<Type> {
+        Type::find(self.type_id)
+    }
+
+    /// What can be done with its objects: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete` and
+    /// `deletecollection`, ordered by name.
+    pub fn verbs(&self) -> impl Iterator<Item = &'static str> {
+        self.verbs.split(',').filter(|verb| !verb.is_empty())
+    }
+
+    /// Whether something can be done with its objects.
+    #[must_use]
+    pub fn allows(&self, verb: &str) -> bool {
+        self.verbs().any(|one| one == verb)
+    }
+
+    /// Its subresources, such as `status` and `scale`, ordered by name.
+    pub fn subresources(&self) -> impl Iterator<Item = &'static str> {
+        self.subresources.split(',').filter(|one| !one.is_empty())
+    }
+
+    /// Whether its status is written apart from the rest.
+    #[must_use]
+    pub fn has_status_subresource(&self) -> bool {
+        self.subresources().any(|one| one == "status")
+    }
+
+    /// Whether it can be scaled.
+    #[must_use]
+    pub fn has_scale(&self) -> bool {
+        self.subresources().any(|one| one == "scale")
+    }
+
+    /// Whether its objects say in `status.observedGeneration` which generation the rest of the status is of.
+    #[must_use]
+    pub fn observes_generation(&self) -> bool {
+        self.body().is_some_and(|body| body.at(&["status", "observedGeneration"]).is_some())
+    }
+}
+
+fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+fn why_unknown(api_version: &str, name: &str) -> UnknownKind {
+    let (mut versions, mut same_version) = (Vec::new(), Vec::new());
+    let (mut other_versions, mut other_groups) = (Vec::new(), Vec::new());
+    for kind in Kind::all() {
+        let own_group = kind.group() == group_of(api_version);
+        if own_group && versions.last() != Some(&kind.api_version) {
+            versions.push(kind.api_version);
+        }
+        if kind.api_version == api_version {
+            same_version.push(kind.name);
+        }
+        if kind.name == name {
+            if own_group { &mut other_versions } else { &mut other_groups }.push(kind.api_version);
+        }
+    }
+    // A group that Kubernetes had and gave up (`extensions`) is still no place for a custom resource.
+    let gone = !api_version.contains('.') && !other_groups.is_empty();
+    match (versions.is_empty(), same_version.is_empty()) {
+        (true, _) if gone => UnknownKind::OtherGroup(other_groups),
+        (true, _) => UnknownKind::Custom,
+        _ if !other_versions.is_empty() => UnknownKind::OtherVersion(other_versions),
+        (_, true) => UnknownKind::NoVersion(versions),
+        _ if !other_groups.is_empty() => UnknownKind::OtherGroup(other_groups),
+        _ => UnknownKind::Misspelt(suggest::closest(name, same_version)),
+    }
+}

@@ -1,0 +1,180 @@
+//! Container images without a registry: a root file system packed as a docker archive, which containerd imports.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::error::{Doing, Result};
+
+/// What an image is called and what it runs.
+#[derive(Debug, Clone)]
+pub struct ImageSpec<'a> {
+    /// Name and tag, such as `testbed.example/workload:1`.
+    pub name: &'a str,
+    /// The command of a container that names none.
+    pub command: &'a [&'a str],
+    /// The value of `PATH` inside.
+    pub path: &'a str,
+}
+
+/// Where the files of an image come from.
+#[derive(Debug, Clone, Copy)]
+pub enum Content<'a> {
+    /// A whole folder.
+    Folder(&'a Path),
+    /// One program, placed at the root under the given name.
+    Program(&'a Path, &'a str),
+}
+
+/// Writes the image to `output`.
+pub fn pack(spec: &ImageSpec<'_>, content: Content<'_>, output: &Path) -> Result<()> {
+    let layer = output.with_extension("layer");
+    let result = write_layer(content, &layer).and_then(|digest| write_archive(spec, &layer, &digest, output));
+    let _ = fs::remove_file(&layer);
+    result.doing(|| format!("pack the image {}", spec.name))
+}
+
+fn write_layer(content: Content<'_>, layer: &Path) -> io::Result<String> {
+    let mut hashing = Hashing { inner: BufWriter::new(File::create(layer)?), hash: Sha256::new() };
+    {
+        let mut archive = tar::Builder::new(&mut hashing);
+        archive.follow_symlinks(false);
+        // containerd does not know the entries that stand for files with holes.
+        archive.sparse(false);
+        match content {
+            Content::Folder(folder) => append_sorted(&mut archive, folder, Path::new(""))?,
+            Content::Program(file, name) => {
+                let mut header = tar::Header::new_gnu();
+                header.set_size(fs::metadata(file)?.len());
+                header.set_mode(0o755);
+                header.set_cksum();
+                archive.append_data(&mut header, name, File::open(file)?)?;
+            }
+        }
+        archive.finish()?;
+    }
+    hashing.flush()?;
+    Ok(hex(hashing.hash))
+}
+
+/// Appends a folder with its entries in the order of their names, so that the same files give the same image.
+fn append_sorted<W: Write>(archive: &mut tar::Builder<W>, root: &Path, inside: &Path) -> io::Result<()> {
+    let mut entries = fs::read_dir(root.join(inside))?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let name = inside.join(entry.file_name());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            archive.append_dir(&name, entry.path())?;
+            append_sorted(archive, root, &name)?;
+        } else if kind.is_file() || kind.is_symlink() {
+            archive.append_path_with_name(entry.path(), &name)?;
+        }
+        // Devices and sockets are the container runtime's business.
+    }
+    Ok(())
+}
+
+fn write_archive(spec: &ImageSpec<'_>, layer: &Path, digest: &str, output: &Path) -> io::Result<()> {
+    let config = json!({
+        "architecture": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
+        "os": "linux",
+        "created": "2026-01-01T00:00:00Z",
+        "config": { "Env": [format!("PATH={}", spec.path)], "Cmd": spec.command, "WorkingDir": "/" },
+        "rootfs": { "type": "layers", "diff_ids": [format!("sha256:{digest}")] },
+        "history": [{ "created": "2026-01-01T00:00:00Z", "created_by": "testbed" }],
+    })
+    .to_string();
+    let config_name = format!("{}.json", hex(Sha256::new_with_prefix(&config)));
+    let manifest =
+        json!([{ "Config": config_name, "RepoTags": [spec.name], "Layers": ["layer.tar"] }]).to_string();
+    let mut archive = tar::Builder::new(BufWriter::new(File::create(output)?));
+    append_bytes(&mut archive, &config_name, config.as_bytes())?;
+    archive.append_path_with_name(layer, "layer.tar")?;
+    append_bytes(&mut archive, "manifest.json", manifest.as_bytes())?;
+    archive.into_inner()?.flush()
+}
+
+fn append_bytes<W: Write>(archive: &mut tar::Builder<W>, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut header = tar::Header::new_gnu();
+    header.set_size(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+    header.set_mode(0o644);
+    header.set_cksum();
+    archive.append_data(&mut header, name, bytes)
+}
+
+fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+struct Hashing<W> {
+    inner: W,
+    hash: Sha256,
+}
+
+impl<W: Write> Write for Hashing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hash.update(bytes.get(..written).unwrap_or_default());
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// A short digest of a file, to name what was made from it.
+pub(crate) fn file_digest(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(hash).chars().take(12).collect()),
+            read => hash.update(buffer.get(..read).unwrap_or_default()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(folder: &Path, output: &Path) -> Vec<u8> {
+        let spec = ImageSpec { name: "testbed/x:1", command: &["/x"], path: "/bin" };
+        pack(&spec, Content::Folder(folder), output).unwrap();
+        fs::read(output).unwrap()
+    }
+
+    #[test]
+    fn an_image_holds_its_files_links_and_a_manifest_that_names_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        fs::create_dir_all(root.join("bin")).unwrap();
+        fs::write(root.join("bin/x"), "program").unwrap();
+        std::os::unix::fs::symlink("x", root.join("bin/y")).unwrap();
+        let output = folder.path().join("image.tar");
+        let bytes = packed(&root, &output);
+        assert_eq!(bytes, packed(&root, &output), "the same files give the same image");
+
+        let mut names = Vec::new();
+        let mut layer_names = Vec::new();
+        for entry in tar::Archive::new(bytes.as_slice()).entries().unwrap() {
+            let entry = entry.unwrap();
+            let name = entry.path().unwrap().to_string_lossy().into_owned();
+            if name == "layer.tar" {
+                for inner in tar::Archive::new(entry).entries().unwrap() {
+                    layer_names.push(inner.unwrap().path().unwrap().to_string_lossy().into_owned());
+                }
+            }
+            names.push(name);
+        }
+        assert!(names.iter().any(|name| name == "manifest.json"), "{names:?}");
+        assert_eq!(layer_names, ["bin", "bin/x", "bin/y"]);
+        assert!(!output.with_extension("layer").exists());
+    }
+}

@@ -1,0 +1,95 @@
+//! The node level is a real one: pods run, services lead to them, names are found.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
+
+mod common;
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use common::node_level_can_run;
+use pemdas_testbed::{Cluster, Level};
+
+fn cluster() -> &'static Cluster {
+    static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+    CLUSTER.get_or_init(|| Cluster::start(Level::Node).unwrap())
+}
+
+fn namespace(name: &str, manifest: &str) -> &'static Cluster {
+    cluster().kubectl(&["create", "namespace", name]).unwrap();
+    let file = cluster().ready().folder.join(format!("{name}.yaml"));
+    std::fs::write(&file, manifest).unwrap();
+    cluster().kubectl(&["-n", name, "apply", "-f", file.to_str().unwrap()]).unwrap();
+    cluster()
+}
+
+#[test]
+fn postgresql_answers_a_psql_job_through_its_service() {
+    if !node_level_can_run() {
+        return;
+    }
+    let cluster = namespace("postgres", include_str!("cases/postgres.yaml"));
+    let wait = ["-n", "postgres", "wait", "--for=condition=Complete", "job/psql", "--timeout=180s"];
+    let waited = cluster.kubectl(&wait);
+    let said = cluster.kubectl(&["-n", "postgres", "logs", "job/psql"]).unwrap_or_default();
+    assert!(waited.is_ok(), "{waited:?}\n{said}");
+    assert!(said.contains("the answer is 42"), "{said}");
+}
+
+#[test]
+fn nginx_is_reached_through_the_api_servers_service_proxy() {
+    if !node_level_can_run() {
+        return;
+    }
+    let cluster = namespace("web", include_str!("cases/web.yaml"));
+    cluster.kubectl(&["-n", "web", "rollout", "status", "deployment/web", "--timeout=180s"]).unwrap();
+    // The proxy looks at the Service's endpoints, which follow the pod's readiness by a moment.
+    let path = "/api/v1/namespaces/web/services/web:8080/proxy/index.html";
+    let page = (0..100).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        cluster.kubectl(&["get", "--raw", path]).ok()
+    });
+    assert_eq!(page.as_deref(), Some("hello from a ConfigMap"));
+}
+
+#[test]
+fn our_own_static_binary_runs_as_a_pod() {
+    if !node_level_can_run() {
+        return;
+    }
+    let image = cluster().load_program(&static_pemdas(), "pemdas").unwrap();
+    let cluster = namespace(
+        "own",
+        &serde_json::json!({
+            "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "version" },
+            "spec": { "backoffLimit": 0, "template": { "spec": { "restartPolicy": "Never", "containers": [
+                { "name": "pemdas", "image": image, "command": ["/pemdas", "--version"] }
+            ]}}},
+        })
+        .to_string(),
+    );
+    cluster
+        .kubectl(&["-n", "own", "wait", "--for=condition=Complete", "job/version", "--timeout=120s"])
+        .unwrap();
+    let said = cluster.kubectl(&["-n", "own", "logs", "job/version"]).unwrap();
+    assert_eq!(said.trim(), format!("pemdas {}", env!("CARGO_PKG_VERSION")));
+}
+
+/// Our binary linked statically, so that an image needs nothing but it. A target directory of its own keeps the other
+/// flags from rebuilding everything else.
+fn static_pemdas() -> PathBuf {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let host = Command::new("rustc").arg("-vV").output().unwrap().stdout;
+    let host = String::from_utf8(host).unwrap();
+    let target = host.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--locked", "--package=pemdas", "--target", target])
+        .arg("--target-dir")
+        .arg(root.join("target/static"))
+        .env("RUSTFLAGS", "-Ctarget-feature=+crt-static")
+        .current_dir(&root)
+        .status()
+        .unwrap();
+    assert!(built.success());
+    root.join("target/static").join(target).join("debug/pemdas")
+}
