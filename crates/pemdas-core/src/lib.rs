@@ -4,14 +4,28 @@
 //! gives the same bytes; knows neither Kubernetes clients nor Nickel. Kept by this crate's `clippy.toml` and by
 //! the test `architecture` of the workspace.
 
+#[macro_use]
+mod mutation;
+
+
+#[cfg(test)]
+mod explore;
+
+pub mod action;
 pub mod blueprint;
 pub mod crd;
+pub mod decide;
 pub mod diagnostic;
+pub mod digest;
+pub mod evaluate;
 pub mod graph;
 pub mod health;
 pub mod kube_types;
+pub mod ledger;
 pub mod path;
+pub mod program;
 pub mod shape;
 pub mod suggest;
 pub mod text;
 pub mod truth;
+pub mod world;

@@ -1,0 +1,152 @@
+//! What `decide` wants done. Who carries an action out decides nothing: it sends it and reports what became of it.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{
+    digest::Digest,
+    evaluate::Question,
+    ledger::{Ledger, Slot},
+    world::ObjectKey,
+};
+
+/// One thing to do. Actions of one decision do not depend on each other: they may be sent in any order, or at once.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Evaluate all of these, as one batch.
+    Render(Vec<Question>),
+    /// Server-side apply with `resourceVersion: "1"`: it creates, or is refused and changes nothing.
+    Create {
+        /// What.
+        key: ObjectKey,
+        /// The whole object to apply.
+        body: Value,
+    },
+    /// Server-side apply on an object with this uid.
+    Change {
+        /// What.
+        key: ObjectKey,
+        /// The uid it must have.
+        uid: String,
+        /// The resourceVersion it must have: where the object has states, or is adopted.
+        resource_version: Option<u64>,
+        /// The whole object to apply.
+        body: Value,
+        /// Whether fields of other managers are taken.
+        force: bool,
+    },
+    /// Delete this object, and no other under its name.
+    Delete {
+        /// What.
+        key: ObjectKey,
+        /// The uid it must have.
+        uid: String,
+        /// The resourceVersion it must have.
+        resource_version: u64,
+    },
+    /// Take our finalizer off an object; with `disown`, our label and annotation as well.
+    Release {
+        /// What.
+        key: ObjectKey,
+        /// The uid it must have.
+        uid: String,
+        /// The resourceVersion it must have.
+        resource_version: u64,
+        /// Whether the claim goes too: the object stays and is nobody's.
+        disown: bool,
+    },
+    /// Read the object itself: what became of a write is not known.
+    Look {
+        /// What.
+        key: ObjectKey,
+    },
+    /// Read the ledger itself: what became of a write to it is not known.
+    ReadLedger,
+    /// Write the ledger, at this resourceVersion; none creates it.
+    Record {
+        /// The ledger as it shall be.
+        ledger: Box<Ledger>,
+        /// The resourceVersion it must have.
+        resource_version: Option<u64>,
+    },
+    /// Delete the ledger: the last step but one of a deletion.
+    Forget {
+        /// The resourceVersion it must have.
+        resource_version: u64,
+    },
+    /// Set which of our finalizers the root has. Always as Pemdas itself, never as the blueprint's account.
+    Finalize {
+        /// The uid the root must have.
+        uid: String,
+        /// The resourceVersion it must have.
+        resource_version: u64,
+        /// Those of ours that it shall have.
+        finalizers: BTreeSet<String>,
+    },
+    /// Write the status of the root.
+    Status {
+        /// The uid the root must have.
+        uid: String,
+        /// The whole status.
+        status: Value,
+    },
+    /// Tell people, once.
+    Event(Event),
+}
+
+/// Something worth telling.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Event {
+    /// The node it is about; none for the instance.
+    pub about: Option<Slot>,
+    /// One word.
+    pub reason: String,
+    /// One sentence.
+    pub message: String,
+    /// Whether it is a warning.
+    pub warning: bool,
+}
+
+impl Action {
+    /// The object that the action writes; nothing for what writes none, or only the root and the ledger.
+    #[must_use]
+    pub fn written(&self) -> Option<&ObjectKey> {
+        match self {
+            Self::Create { key, .. }
+            | Self::Change { key, .. }
+            | Self::Delete { key, .. }
+            | Self::Release { key, .. } => Some(key),
+            _ => None,
+        }
+    }
+
+    /// The digest of what is tried: a refusal holds for the same again, not for something else.
+    #[must_use]
+    pub fn tried(&self) -> Digest {
+        let what = match self {
+            Self::Create { body, .. } => json!(["create", body]),
+            Self::Change { body, force, .. } => json!(["change", body, force]),
+            Self::Delete { uid, .. } => json!(["delete", uid]),
+            Self::Release { uid, disown, .. } => json!(["release", uid, disown]),
+            Self::Status { status, .. } => json!(["status", status]),
+            Self::Finalize { finalizers, .. } => json!(["finalize", finalizers]),
+            Self::Render(_)
+            | Self::Look { .. }
+            | Self::ReadLedger
+            | Self::Record { .. }
+            | Self::Forget { .. }
+            | Self::Event(_) => json!(null),
+        };
+        Digest::of(&[], &what)
+    }
+
+    /// Whether it changes something in the cluster that others can see, other than status and events.
+    #[must_use]
+    pub fn moves_the_cluster(&self) -> bool {
+        self.written().is_some()
+            || matches!(self, Self::Record { .. } | Self::Forget { .. } | Self::Finalize { .. })
+    }
+}

@@ -1,0 +1,283 @@
+//! Rule 11, and the acting half of rules 5 and 6: from what is wanted and what is there to one write, or none.
+//!
+//! *The accidents*: an object that somebody else made is overwritten because its name was free in an old view; two
+//! controllers take a field from each other for ever; a hand's edit on our field stays unnoticed.
+
+use super::{
+    Cause,
+    desired::Desired,
+    pass::{Member, Pass},
+    reason,
+};
+use crate::{
+    action::Action,
+    blueprint::{Conflict, Node, OnImmutable, Own, Replace},
+    ledger::Slot,
+    truth::Truth,
+    world::{Claim, DELETION_FINALIZER, FINALIZER, Live, OUR_PREFIX, Owner, Refusal, owner},
+};
+
+/// Within so many milliseconds ...
+const CONTENTION_WINDOW: u64 = 300_000;
+/// ... more reversals than this by the same manager are a fight.
+const MAX_REVERSALS: usize = 3;
+
+impl Pass<'_> {
+    pub(super) fn converge(
+        &mut self,
+        slot: &Slot,
+        node: &Node,
+        desired: &Desired,
+        need: Truth,
+        member: &mut Member,
+        holds: &[Cause],
+    ) {
+        let key = &desired.key;
+        if let Some(why) = self.world.blind(&key.kind) {
+            let blind = std::mem::replace(member, Member::new(None));
+            *member = blind.unknown(Cause::Unknown(why));
+            return;
+        }
+        if let Some(cause) = self.unseen(key) {
+            member.causes.push(cause);
+            return;
+        }
+        if need != Truth::True {
+            member.causes.push(Cause::Unknown("whether it is needed is not known".to_owned()));
+            return;
+        }
+        let Some(live) = self.world.objects.get(key).cloned() else {
+            self.create(slot, node, desired, member, holds);
+            return;
+        };
+        match owner(&live, &self.world.root.uid) {
+            Owner::Us(claim) => self.ours(slot, node, desired, &live, &claim, member, holds),
+            Owner::Unreadable => {
+                let text = format!("{key} has our label and an annotation that cannot be read");
+                member.causes.push(Cause::stalled(reason::UNREADABLE, text));
+            }
+            Owner::Another { uid, root } => {
+                let same_root = root.as_ref() == Some(&self.world.root.key);
+                if same_root && self.annotation("reclaim") == Some(uid.as_str()) && member.open == Truth::True
+                {
+                    self.change(desired, &live, Some(live.resource_version), true, member);
+                } else if same_root {
+                    let text = format!(
+                        "{key} was made for an earlier {} (uid {uid}); annotate the root with {OUR_PREFIX}reclaim={uid} to take it over",
+                        self.world.root.key
+                    );
+                    member.causes.push(Cause::stalled(reason::EXISTS, text));
+                } else if mutant!(TakeClaimed) {
+                    self.change(desired, &live, None, true, member);
+                } else {
+                    let text = format!("{key} belongs to another instance (root uid {uid})");
+                    member.causes.push(Cause::stalled(reason::EXISTS, text));
+                }
+            }
+            Owner::Nobody if node.own == Own::Adopt || mutant!(AdoptAlways) => {
+                member.causes.extend(holds.iter().cloned());
+                if member.open == Truth::True && !live.terminating {
+                    let force = node.conflict == Conflict::Force;
+                    self.change(desired, &live, Some(live.resource_version), force, member);
+                }
+            }
+            Owner::Nobody => {
+                let text = format!("{key} exists and is not ours");
+                member.causes.push(Cause::stalled(reason::EXISTS, text));
+            }
+        }
+    }
+
+    fn create(&mut self, slot: &Slot, node: &Node, desired: &Desired, member: &mut Member, holds: &[Cause]) {
+        let last =
+            self.world.vanished.get(&desired.key) == Some(&desired.digest) && !mutant!(NoRepairWhileHeld);
+        if member.open != Truth::True && !last && !mutant!(HeldCreates) {
+            member.causes.extend(holds.iter().cloned());
+            if member.causes.is_empty() {
+                member.causes.push(Cause::Pending("it is held".to_owned()));
+            }
+            return;
+        }
+        if !self.approved(slot, node, desired, member) || !self.finalized(&desired.key, member) {
+            return;
+        }
+        if node.replace == Replace::Before && !mutant!(ReplaceBeforeAtOnce) {
+            let old = self.inventory.iter().find(|(key, (_, claim))| {
+                **key != desired.key && claim.node == slot.node && claim.member == slot.member
+            });
+            if let Some((key, _)) = old {
+                member.causes.push(Cause::Pending(format!("{key} has to go first")));
+                return;
+            }
+        }
+        member.causes.push(Cause::Pending("it is being created".to_owned()));
+        let action = Action::Create { key: desired.key.clone(), body: desired.body.clone() };
+        self.send(action, member);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what is wanted, what is there, and who asks")]
+    fn ours(
+        &mut self,
+        slot: &Slot,
+        node: &Node,
+        desired: &Desired,
+        live: &Live,
+        claim: &Claim,
+        member: &mut Member,
+        holds: &[Cause],
+    ) {
+        if live.terminating && !mutant!(ApplyTerminating) {
+            member.causes.push(Cause::Pending(format!("{} is being deleted", live.key)));
+            return;
+        }
+        let has_states = self.program.states.contains_key(&slot.node);
+        let version = has_states.then_some(live.resource_version).filter(|_| !mutant!(StatesWithoutVersion));
+        if claim.applied == desired.digest {
+            if live.covers(&self.manager, &desired.body) || mutant!(IgnoreDrift) {
+                member.settled = member.open;
+                member.causes.extend(holds.iter().cloned());
+                return;
+            }
+            if let Some(cause) = self.contended(live) {
+                member.causes.push(cause);
+                return;
+            }
+            member.causes.push(Cause::Pending("somebody changed it: it is put right".to_owned()));
+            self.change(
+                desired,
+                live,
+                version,
+                node.conflict != Conflict::Yield && !mutant!(RepairUnforced),
+                member,
+            );
+            return;
+        }
+        if member.open != Truth::True && !mutant!(HeldChanges) {
+            member.causes.extend(holds.iter().cloned());
+            if member.causes.is_empty() {
+                member.causes.push(Cause::Pending("it is held as it is".to_owned()));
+            }
+            return;
+        }
+        if !self.approved(slot, node, desired, member) || !self.finalized(&desired.key, member) {
+            return;
+        }
+        let force = node.conflict == Conflict::Force || mutant!(ForceNew);
+        let action = Action::Change {
+            key: live.key.clone(),
+            uid: live.uid.clone(),
+            resource_version: version,
+            body: desired.body.clone(),
+            force,
+        };
+        match self.world.refused.get(&live.key).filter(|it| it.tried == action.tried()).map(|it| &it.refusal)
+        {
+            Some(Refusal::Immutable(field)) if node.on_immutable == OnImmutable::Recreate => {
+                member.causes.push(Cause::Pending(format!("{field} may not change: it is made anew")));
+                let delete = Action::Delete {
+                    key: live.key.clone(),
+                    uid: live.uid.clone(),
+                    resource_version: live.resource_version,
+                };
+                self.push(delete);
+            }
+            Some(Refusal::Immutable(field)) => {
+                let text = format!("{field} may not change");
+                member.causes.push(Cause::stalled(reason::IMMUTABLE, text));
+                self.send(action, member);
+            }
+            Some(Refusal::FieldConflict(fields)) => {
+                let owners: Vec<_> = fields.iter().map(|(who, at)| format!("{at} ({who})")).collect();
+                member.causes.push(Cause::stalled(reason::CONFLICT, owners.join(", ")));
+                self.send(action, member);
+            }
+            _ => {
+                member.causes.push(Cause::Pending("it is being changed".to_owned()));
+                self.send(action, member);
+            }
+        }
+    }
+
+    fn change(
+        &mut self,
+        desired: &Desired,
+        live: &Live,
+        version: Option<u64>,
+        force: bool,
+        member: &mut Member,
+    ) {
+        if !self.finalized(&desired.key, member) {
+            return;
+        }
+        let action = Action::Change {
+            key: live.key.clone(),
+            uid: live.uid.clone(),
+            resource_version: version,
+            body: desired.body.clone(),
+            force,
+        };
+        self.send(action, member);
+    }
+
+    fn send(&mut self, action: Action, member: &mut Member) {
+        match self.back_off(&action) {
+            Some(cause) => member.causes.push(cause),
+            None => self.push(action),
+        }
+    }
+
+    /// A human opens a gate for one digest.
+    fn approved(&mut self, slot: &Slot, node: &Node, desired: &Desired, member: &mut Member) -> bool {
+        let short = desired.digest.short();
+        if !node.approve || self.annotation(&format!("approve.{}", slot.node)) == Some(short.as_str()) {
+            return true;
+        }
+        member.causes.push(Cause::Pending(format!("waits for approval of {short}")));
+        mutant!(ApproveNothing)
+    }
+
+    /// Our finalizers are on the root before the first object that needs them.
+    pub(super) fn finalized(&mut self, key: &crate::world::ObjectKey, member: &mut Member) -> bool {
+        let root = &self.world.root.key;
+        let outside = !root.namespace.is_empty() && root.namespace != key.namespace;
+        let mut wanted = std::collections::BTreeSet::new();
+        if self.program.ordered || outside {
+            wanted.insert(FINALIZER.to_owned());
+        }
+        if self.program.has_deletion() {
+            wanted.insert(DELETION_FINALIZER.to_owned());
+        }
+        let has: std::collections::BTreeSet<_> =
+            self.root.finalizers.iter().filter(|it| it.starts_with(OUR_PREFIX)).cloned().collect();
+        if wanted.is_subset(&has) || self.root.terminating || mutant!(NoFinalizer) {
+            return true;
+        }
+        member.causes.push(Cause::Pending("the root gets our finalizer first".to_owned()));
+        if self.world.writes.contains_key(root) {
+            return false;
+        }
+        let finalizers = wanted.union(&has).cloned().collect();
+        let action = Action::Finalize {
+            uid: self.world.root.uid.clone(),
+            resource_version: self.root.resource_version,
+            finalizers,
+        };
+        self.push(action);
+        false
+    }
+
+    /// Whether another manager takes our fields again and again.
+    fn contended(&mut self, live: &Live) -> Option<Cause> {
+        let reversals = self.world.reversals.get(&live.key)?;
+        let (last, who) = reversals.last()?;
+        let from = self.world.now.saturating_sub(CONTENTION_WINDOW);
+        let recent = reversals.iter().filter(|(at, other)| *at >= from && other == who).count();
+        if recent < MAX_REVERSALS || mutant!(FightForEver) {
+            return None;
+        }
+        let text = format!("{who} takes fields of {} again and again", live.key);
+        let again = last.saturating_add(CONTENTION_WINDOW);
+        self.wake_at(again.max(self.world.now + 1));
+        Some(Cause::stalled(reason::CONTENDED, text))
+    }
+}

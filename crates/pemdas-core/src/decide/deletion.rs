@@ -1,0 +1,268 @@
+//! Rule 8: the end of an instance.
+//!
+//! *The accidents*: the final backup is skipped because the blueprint has a typing error today; a broken blueprint
+//! keeps a namespace from going; a root that is missing from a half-restored backup takes all its objects with it.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::{
+    Cause, Decision, Mode, NodeState, Phase,
+    pass::{Found, Pass, idle},
+    reason,
+    removal::{self, Inventory},
+};
+use crate::{
+    action::{Action, Event},
+    ledger::Slot,
+    program::Program,
+    truth::Truth,
+    world::{
+        DELETION_FINALIZER, FINALIZER, LedgerFact, Live, OUR_PREFIX, OwnWrite, Owner, Sight, World, owner,
+    },
+};
+
+/// How long the nodes of a deletion may take before a human is asked, in milliseconds.
+pub(super) const MAX_DELETION: u64 = 3_600_000;
+
+/// The root goes: first the nodes of its deletion, then everything else.
+pub(super) fn delete(program: Option<&Program>, world: &World, root: &Arc<Live>) -> Decision {
+    let waits = root.finalizers.contains(DELETION_FINALIZER) && !mutant!(SkipDeletionNodes);
+    if !waits {
+        return remove(program, world);
+    }
+    if world.writes.contains_key(&world.root.key) {
+        return idle(&Cause::Pending("our last write to the root was not seen yet".to_owned()));
+    }
+    let skip = root.annotation(&format!("{OUR_PREFIX}skip-deletion")).is_some_and(|it| !it.is_empty());
+    if world.namespace_ending {
+        return go_on(world, root, "the namespace is being deleted: the nodes of the deletion are skipped");
+    }
+    if skip {
+        return go_on(world, root, "a human skipped the nodes of the deletion");
+    }
+    let Some(program) = program else {
+        if mutant!(BrokenSkips) {
+            return go_on(world, root, "");
+        }
+        let text = "the deletion has nodes of its own, and no revision of the blueprint can run them";
+        return idle(&Cause::stalled(reason::DELETION, text));
+    };
+    let mut pass = Pass::new(program, world, root, Mode::Deleting);
+    pass.walk();
+    let open = pass.deletion_open();
+    if open.is_empty() && pass.asked.open.is_empty() && pass.instance.is_empty() {
+        return go_on(world, root, "");
+    }
+    pass.begin_record();
+    pass.instance.extend(open);
+    pass.finish()
+}
+
+/// The nodes of the deletion are through, or skipped: the root's own finalizer for them says so by its absence.
+fn go_on(world: &World, root: &Live, warning: &str) -> Decision {
+    let mut decision = idle(&Cause::Pending("the deletion goes on to removal".to_owned()));
+    decision.mode = Mode::Deleting;
+    let keep = |it: &&String| it.starts_with(OUR_PREFIX) && *it != DELETION_FINALIZER;
+    decision.actions.push(Action::Finalize {
+        uid: root.uid.clone(),
+        resource_version: root.resource_version,
+        finalizers: root.finalizers.iter().filter(keep).cloned().chain([FINALIZER.to_owned()]).collect(),
+    });
+    if !warning.is_empty() && world.told.get(&None).map(String::as_str) != Some("DeletionSkipped") {
+        decision.actions.push(Action::Event(Event {
+            about: None,
+            reason: "DeletionSkipped".to_owned(),
+            message: warning.to_owned(),
+            warning: true,
+        }));
+    }
+    decision
+}
+
+impl Pass<'_> {
+    /// The revision at which the deletion began is recorded, and the states that it names are due again.
+    fn begin_record(&mut self) {
+        let begun = self.ledger.as_ref().is_some_and(|it| it.deleting.is_none());
+        if !begun {
+            return;
+        }
+        self.next_ledger.deleting = Some(self.program.revision.name.clone());
+        let named: Vec<_> = self.deletion.keys().cloned().collect();
+        for (slot, entry) in &mut self.next_ledger.entries {
+            let is_state = self.program.node(&slot.node).is_some_and(|it| it.state_of.is_some());
+            if is_state && named.contains(&slot.node) {
+                entry.due = true;
+            }
+        }
+    }
+
+    /// What keeps the deletion's own nodes from being through.
+    fn deletion_open(&mut self) -> Vec<Cause> {
+        let mut open = Vec::new();
+        if self.ledger.as_ref().is_none_or(|it| it.deleting.is_none()) {
+            open.push(Cause::Pending("the beginning of the deletion is being recorded".to_owned()));
+        }
+        let overdue = self.world.root.going_since.is_some_and(|it| self.world.now > it + MAX_DELETION);
+        let names: Vec<_> = self.deletion.iter().map(|(name, need)| (name.clone(), *need)).collect();
+        for (name, need) in names {
+            if name == self.program.root || need == Truth::False {
+                continue;
+            }
+            let Some(view) = self.nodes.get(&name) else { continue };
+            let ready = view.need == Truth::False
+                || (view.members_known && view.members.values().all(|it| it.ready == Truth::True));
+            if need == Truth::True && ready {
+                continue;
+            }
+            let mut causes = view.causes.iter().chain(view.members.values().flat_map(|it| &it.causes));
+            let stuck = causes.any(|cause| match cause {
+                Cause::Stalled { .. } => true,
+                Cause::Waits { on, .. } => self.not_in_inventory(on),
+                _ => false,
+            });
+            if stuck || overdue {
+                let text = format!(
+                    "{name} cannot run; annotate the root with {OUR_PREFIX}skip-deletion to go on without it"
+                );
+                open.push(Cause::stalled(reason::DELETION, text));
+            } else {
+                open.push(Cause::Waits { on: Slot::new(&name, ""), reasons: Vec::new() });
+            }
+        }
+        open
+    }
+
+    /// Whether a node that is waited for is frozen and has no object: it will never come.
+    fn not_in_inventory(&self, on: &Slot) -> bool {
+        let frozen = !self.of_deletion(&on.node);
+        let member = self.nodes.get(&on.node).and_then(|it| it.members.get(&on.member));
+        frozen && member.is_some_and(|it| it.found == Found::Absent)
+    }
+}
+
+/// Removes everything in reverse order, by what the objects themselves say: no evaluation, no precursor, no spec.
+pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
+    let mut decision = idle(&Cause::Pending("everything is being removed".to_owned()));
+    decision.mode = Mode::Removing;
+    if program.is_none() && mutant!(BrokenBlocksRemoval) {
+        return decision;
+    }
+    let (inventory, mut left) = inventory(world);
+    let unsynced = world.kinds.iter().find(|(kind, view)| {
+        view.sight == Sight::Unsynced || (view.sight == Sight::Synced && world.blind(kind).is_some())
+    });
+    for (kind, view) in &world.kinds {
+        if view.sight == Sight::Forbidden {
+            left.push(format!("{kind} may not be listed: what is left of it stays"));
+        }
+    }
+    let blocked = removal::blockers(&inventory);
+    let mut open = false;
+    // What we made and have not seen yet may use what we are about to delete.
+    let unseen: Vec<_> =
+        world.writes.keys().filter(|it| world.unseen_write(it).is_some() && **it != world.root.key).collect();
+    for key in unseen.iter().filter(|it| world.writes.get(**it) == Some(&OwnWrite::Lost)) {
+        decision.actions.push(Action::Look { key: (*key).clone() });
+    }
+    if !unseen.is_empty() && !mutant!(RemoveUnseen) {
+        decision.conditions.stalled = left;
+        return decision;
+    }
+    for (key, (live, claim)) in &inventory {
+        if removal::left_behind(world, key) {
+            left.push(format!("{key} may not be deleted: it is left"));
+            continue;
+        }
+        open = true;
+        let slot = Slot::new(&claim.node, &claim.member);
+        let holders = blocked.get(key).into_iter().flatten().filter(|it| !removal::left_behind(world, it));
+        let waits: Vec<_> = holders
+            .filter_map(|it| inventory.get(it))
+            .map(|(_, it)| Cause::Waits { on: Slot::new(&it.node, &it.member), reasons: Vec::new() })
+            .collect();
+        let causes = if waits.is_empty() { remove_one(world, live, claim, &mut decision) } else { waits };
+        decision.nodes.insert(slot, NodeState { phase: Phase::Removing, causes });
+    }
+    decision.conditions.stalled = left;
+    if let Some((kind, _)) = unsynced {
+        decision.nodes.insert(
+            Slot::new("(kinds)", &kind.to_string()),
+            NodeState {
+                phase: Phase::Unknown,
+                causes: vec![Cause::Unknown(format!("{kind} is not listed yet"))],
+            },
+        );
+        open = true;
+    }
+    if !open {
+        last_steps(world, &mut decision);
+    }
+    decision
+}
+
+fn remove_one(
+    world: &World,
+    live: &Live,
+    claim: &crate::world::Claim,
+    decision: &mut Decision,
+) -> Vec<Cause> {
+    if world.unseen_write(&live.key).is_some() {
+        return vec![Cause::Pending("our last write was not seen yet".to_owned())];
+    }
+    let Some(action) = removal::removal(live, claim, true) else {
+        return vec![Cause::Pending(format!("{} is being deleted", live.key))];
+    };
+    if let Some(refused) = world.refused.get(&live.key)
+        && refused.tried == action.tried()
+        && refused.again() > world.now
+    {
+        let again = refused.again();
+        decision.wake = Some(decision.wake.map_or(again, |it| it.min(again)));
+        return vec![Cause::Refused { message: format!("{:?}", refused.refusal), again }];
+    }
+    decision.actions.push(action);
+    vec![Cause::Pending(format!("{} is being removed", live.key))]
+}
+
+fn inventory(world: &World) -> (Inventory, Vec<String>) {
+    let mut inventory = Inventory::new();
+    let mut left = Vec::new();
+    for (key, live) in &world.objects {
+        match owner(live, &world.root.uid) {
+            Owner::Us(claim) => {
+                inventory.insert(key.clone(), (live.clone(), *claim));
+            }
+            Owner::Unreadable => {
+                left.push(format!("{key} has an annotation that cannot be read: it is left"));
+            }
+            Owner::Nobody | Owner::Another { .. } => {}
+        }
+    }
+    (inventory, left)
+}
+
+/// Nothing is left: the ledger goes, then our finalizers, then the root.
+fn last_steps(world: &World, decision: &mut Decision) {
+    if matches!(world.ledger_write, Some(OwnWrite::Lost)) {
+        decision.actions.push(Action::ReadLedger);
+        return;
+    }
+    match &world.ledger {
+        _ if world.ledger_write.is_some() => return,
+        LedgerFact::Unknown => return,
+        LedgerFact::Present { resource_version, .. } if !mutant!(LeaveLedger) => {
+            decision.actions.push(Action::Forget { resource_version: *resource_version });
+            return;
+        }
+        LedgerFact::Present { .. } | LedgerFact::Absent | LedgerFact::Unreadable => {}
+    }
+    let Some(root) = &world.root.live else { return };
+    let ours: BTreeSet<_> = root.finalizers.iter().filter(|it| it.starts_with(OUR_PREFIX)).collect();
+    if !ours.is_empty() && !world.writes.contains_key(&world.root.key) {
+        decision.actions.push(Action::Finalize {
+            uid: root.uid.clone(),
+            resource_version: root.resource_version,
+            finalizers: BTreeSet::new(),
+        });
+    }
+}

@@ -1,0 +1,335 @@
+//! Rule 4: when an edge is open, and what flows along it.
+//!
+//! *The accident*: a successor acts because its precursor *was* ready, although the precursor was just changed, is
+//! being deleted, or was seen before our own last write.
+
+use std::{cell::RefCell, collections::BTreeMap};
+
+use serde_json::Value;
+
+use super::{
+    Cause,
+    pass::{Asked, Found, Member, Pass, record},
+};
+use crate::{
+    blueprint::{Body, Function, SequenceEdge, WantedShape, WantedShapeForm},
+    evaluate::Form,
+    ledger::{End, Slot},
+    path::FieldPath,
+    program::Program,
+    shape::{Contracts, Judgement, Live as Judged, Shape, Why},
+    truth::Truth,
+    world::World,
+};
+
+/// The edges into a node, or into one member of it.
+#[derive(Debug, Clone)]
+pub(super) struct Edges {
+    pub(super) open: Truth,
+    pub(super) extracts: BTreeMap<String, Value>,
+    /// The extracts that are not known, and why.
+    pub(super) missing: BTreeMap<String, String>,
+    pub(super) causes: Vec<Cause>,
+}
+
+impl Pass<'_> {
+    /// Judges the edges into a node or member: first what flows along them, then (a shape may be a function of
+    /// that) whether they are open.
+    pub(super) fn edges(
+        &mut self,
+        slot: &Slot,
+        before: &BTreeMap<String, SequenceEdge>,
+        each: Option<&Value>,
+    ) -> Edges {
+        let mut edges = Edges {
+            open: Truth::True,
+            extracts: BTreeMap::new(),
+            missing: BTreeMap::new(),
+            causes: Vec::new(),
+        };
+        for (precursor, edge) in before {
+            let Some(extract) = &edge.extract else { continue };
+            match self.extract(slot, precursor, edge, extract) {
+                Asked::Value(value) => {
+                    edges.extracts.insert(precursor.clone(), value);
+                }
+                Asked::Unknown(why) | Asked::Error(why) => {
+                    edges.missing.insert(precursor.clone(), why);
+                }
+            }
+        }
+        for (precursor, edge) in before {
+            let (truth, causes) = self.edge(slot, precursor, edge, &edges, each);
+            let truth = if truth != Truth::True && mutant!(EdgesAlwaysOpen) { Truth::True } else { truth };
+            edges.open = edges.open.and(truth);
+            if truth != Truth::True {
+                edges.causes.extend(causes);
+            }
+        }
+        // Data that is not there closes an edge as much as a wrong shape does.
+        if let Some((name, why)) = edges.missing.iter().next() {
+            edges.open = edges.open.and(Truth::Unknown);
+            if edges.causes.is_empty() {
+                let reasons = vec![Why::new(FieldPath::root(), why.clone(), "what is taken from it")];
+                edges.causes.push(Cause::Waits { on: Slot::new(name, ""), reasons });
+            }
+        }
+        edges
+    }
+
+    fn extract(&mut self, slot: &Slot, precursor: &str, edge: &SequenceEdge, function: &Function) -> Asked {
+        let live = if precursor == self.program.root {
+            Found::Present(self.root.body.clone())
+        } else {
+            match self.nodes.get(precursor) {
+                Some(view) if view.need != Truth::False => {
+                    let members: Vec<_> =
+                        view.members.iter().filter(|(key, _)| !edge.each || **key == slot.member).collect();
+                    if !view.members_known && view.collection {
+                        Found::Unknown(format!("the members of {precursor} are not known"))
+                    } else if view.collection && !edge.each {
+                        together(precursor, &members)
+                    } else {
+                        members.first().map_or(Found::Absent, |(_, it)| it.found.clone())
+                    }
+                }
+                _ => return Asked::Unknown(format!("{precursor} is not needed")),
+            }
+        };
+        let optional =
+            matches!(self.program.node(precursor).map(|it| &it.body), Some(Body::Observe(it)) if it.optional);
+        match live {
+            Found::Present(value) => self.ask(function, Form::Whole, &value),
+            Found::Absent if optional => self.ask(function, Form::Whole, &Value::Null),
+            Found::Absent => Asked::Unknown(format!("{precursor} is not there")),
+            Found::Unknown(why) => Asked::Unknown(why),
+        }
+    }
+
+    fn edge(
+        &mut self,
+        slot: &Slot,
+        precursor: &str,
+        edge: &SequenceEdge,
+        edges: &Edges,
+        each: Option<&Value>,
+    ) -> (Truth, Vec<Cause>) {
+        let on = Slot::new(precursor, "");
+        if precursor == self.program.root {
+            let Some(until) = &edge.until else { return (Truth::True, Vec::new()) };
+            let found = Found::Present(self.root.body.clone());
+            let judgement = self.judge(until, &found, edges, each);
+            return (judgement.truth, vec![Cause::Waits { on, reasons: judgement.why }]);
+        }
+        if wants_absence(edge) && self.is_made(precursor) {
+            return self.absence(precursor);
+        }
+        let view = self.nodes.get(precursor);
+        match view.map_or(Truth::False, |it| it.need) {
+            Truth::False if edge.extract.is_none() => return (Truth::True, Vec::new()),
+            Truth::False => {
+                return (Truth::Unknown, vec![Cause::Unknown(format!("{precursor} is not needed"))]);
+            }
+            Truth::Unknown if mutant!(PerhapsNeededIsOpen) => return (Truth::True, Vec::new()),
+            Truth::Unknown => {
+                let text = format!("whether {precursor} is needed is not known");
+                return (Truth::Unknown, vec![Cause::Unknown(text)]);
+            }
+            Truth::True => {}
+        }
+        let Some(view) = view else { return (Truth::True, Vec::new()) };
+        let mut members: Vec<(String, Member)> = view
+            .members
+            .iter()
+            .filter(|(key, _)| !edge.each || **key == slot.member)
+            .map(|(key, member)| (key.clone(), member.clone()))
+            .collect();
+        if !view.members_known && !edge.each {
+            let text = format!("the members of {precursor} are not known");
+            return (Truth::Unknown, vec![Cause::Unknown(text)]);
+        }
+        if mutant!(OneMemberIsEnough) {
+            members.truncate(1);
+        }
+        let mut open = Truth::True;
+        let mut causes = Vec::new();
+        for (key, member) in members {
+            let on = Slot::new(precursor, &key);
+            let (truth, reasons) = self.member_edge(precursor, edge, &member, edges, each);
+            open = open.and(truth);
+            if truth != Truth::True {
+                causes.push(Cause::Waits { on, reasons });
+            }
+        }
+        (open, causes)
+    }
+
+    fn member_edge(
+        &mut self,
+        precursor: &str,
+        edge: &SequenceEdge,
+        member: &Member,
+        edges: &Edges,
+        each: Option<&Value>,
+    ) -> (Truth, Vec<Why>) {
+        let own = |member: &Member| {
+            member
+                .causes
+                .iter()
+                .find_map(|it| match it {
+                    Cause::Shape(whys) => Some(whys.clone()),
+                    _ => None,
+                })
+                .unwrap_or_default()
+        };
+        let once = self.program.node(precursor).is_some_and(|it| it.once.is_some());
+        let Some(until) = &edge.until else {
+            let truth = if mutant!(ReadyWithoutSettled) && !once && !member.by_memory {
+                member.settled.or(Truth::True).and(match &member.found {
+                    Found::Present(live) => Shape::Ready.judge(Judged::Present(live)).truth,
+                    _ => Truth::False,
+                })
+            } else {
+                member.settled.and(member.ready)
+            };
+            return (truth, own(member));
+        };
+        if member.by_memory && !once {
+            return (Truth::True, Vec::new());
+        }
+        if once && let WantedShapeForm::Native(shape) = &until.form {
+            let ended = match shape {
+                Shape::Failed => Some(member.end == Some(End::Failed)),
+                Shape::Finished => Some(matches!(member.end, Some(End::Failed | End::Passed))),
+                Shape::Complete | Shape::Ready => Some(member.end == Some(End::Passed)),
+                _ => None,
+            };
+            if let Some(ended) = ended {
+                return (Truth::from(ended).and(member.settled.or(ended.into())), own(member));
+            }
+        }
+        let judgement = self.judge(until, &member.found, edges, each);
+        let settled = if once { Truth::from(member.end.is_some()) } else { member.settled };
+        let settled = if mutant!(UntilWithoutSettled) { Truth::True } else { settled };
+        (
+            judgement.truth.and(settled),
+            if judgement.truth == Truth::True { own(member) } else { judgement.why },
+        )
+    }
+
+    /// Waiting for the absence of something that a node makes or makes go: always by the live objects, also when
+    /// the node is no longer needed and its object is on its way out.
+    fn absence(&mut self, precursor: &str) -> (Truth, Vec<Cause>) {
+        let on = Slot::new(precursor, "");
+        let kind = self
+            .program
+            .node(precursor)
+            .and_then(|it| it.body.identity())
+            .and_then(|it| Some(crate::world::KindKey::new(it.api_version.known()?, it.kind.known()?)));
+        if let Some(why) = kind.and_then(|kind| self.world.blind(&kind)) {
+            return (Truth::Unknown, vec![Cause::Unknown(why)]);
+        }
+        let key = self.nodes.get(precursor).and_then(|it| it.members.get("")).and_then(|it| it.key.clone());
+        let there =
+            self.inventory.iter().find(|(_, (_, claim))| claim.node == precursor).map(|(key, _)| key.clone());
+        let there = there.or_else(|| key.filter(|it| self.world.objects.contains_key(it)));
+        if mutant!(AbsenceNeedsNeed) && self.needed(precursor) == Truth::False {
+            return (Truth::True, Vec::new());
+        }
+        match there {
+            None => (Truth::True, Vec::new()),
+            Some(key) => {
+                let why = Why::new(FieldPath::root(), format!("{key} is there"), "absent");
+                (Truth::False, vec![Cause::Waits { on, reasons: vec![why] }])
+            }
+        }
+    }
+
+    fn is_made(&self, name: &str) -> bool {
+        self.program.node(name).is_some_and(|it| matches!(it.body, Body::Template(_)))
+    }
+
+    /// Judges a shape on what was found. A function in its place sees what its carrier sees.
+    pub(super) fn judge(
+        &mut self,
+        wanted: &WantedShape,
+        found: &Found,
+        edges: &Edges,
+        each: Option<&Value>,
+    ) -> Judgement {
+        let not_yet = |why: String| Judgement::unknown(Why::new(FieldPath::root(), why, "a shape"));
+        let shape = match &wanted.form {
+            WantedShapeForm::Native(shape) => shape.clone(),
+            WantedShapeForm::Contract(contract) => Shape::Contract(contract.path.clone()),
+            WantedShapeForm::Function(function) => {
+                let answer = match self.the(function, edges, each, None) {
+                    Err(cause) => return not_yet(cause.to_string()),
+                    Ok(the) => self.ask(function, Form::Whole, &the),
+                };
+                match answer {
+                    Asked::Value(value) => match Shape::from_value(&value) {
+                        Ok(shape) => shape,
+                        Err(problem) => return not_yet(problem.to_string()),
+                    },
+                    Asked::Unknown(why) | Asked::Error(why) => return not_yet(why),
+                }
+            }
+        };
+        self.judge_shape(&shape, found)
+    }
+
+    pub(super) fn judge_shape(&mut self, shape: &Shape, found: &Found) -> Judgement {
+        let (world, program) = (self.world, self.program);
+        let contracts =
+            AskedContracts { world, program, asked: RefCell::new(std::mem::take(&mut self.asked)) };
+        let judgement = match found {
+            Found::Unknown(why) => shape.judge_with(Judged::Unknown(why), &contracts),
+            Found::Absent => shape.judge_with(Judged::Absent, &contracts),
+            Found::Present(live) => shape.judge_with(Judged::Present(live), &contracts),
+        };
+        self.asked = contracts.asked.into_inner();
+        judgement
+    }
+}
+
+fn wants_absence(edge: &SequenceEdge) -> bool {
+    matches!(&edge.until, Some(WantedShape { form: WantedShapeForm::Native(Shape::Absent), .. }))
+}
+
+/// The members of a collection as one record; not known if one of them is not.
+fn together(precursor: &str, members: &[(&String, &Member)]) -> Found {
+    let mut all = Vec::new();
+    for (key, member) in members {
+        match &member.found {
+            Found::Present(live) => all.push(((*key).clone(), live.clone())),
+            Found::Absent => return Found::Unknown(format!("{precursor}[{key}] is not there")),
+            Found::Unknown(why) => return Found::Unknown(why.clone()),
+        }
+    }
+    Found::Present(record(all))
+}
+
+/// Contracts inside shapes are questions too.
+struct AskedContracts<'a> {
+    world: &'a World,
+    program: &'a Program,
+    asked: RefCell<super::pass::Questions>,
+}
+
+impl Contracts for AskedContracts<'_> {
+    fn judge(&self, contract: &[String], value: &Value) -> Option<Result<(), String>> {
+        let whole = crate::blueprint::Read { path: Vec::new(), span: self.program.blueprint.span.clone() };
+        let function = Function {
+            path: contract.to_vec(),
+            span: self.program.blueprint.span.clone(),
+            reads: vec![whole],
+        };
+        let revision = &self.program.revision.name;
+        match self.asked.borrow_mut().ask(self.world, revision, &function, Form::Contract, value) {
+            Asked::Value(Value::Bool(true)) => Some(Ok(())),
+            Asked::Value(other) => Some(Err(other.as_str().unwrap_or("it does not fit").to_owned())),
+            Asked::Error(why) => Some(Err(why)),
+            Asked::Unknown(_) => None,
+        }
+    }
+}

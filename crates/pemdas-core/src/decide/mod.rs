@@ -1,0 +1,131 @@
+//! `decide`: from facts to actions, conditions and the time to look again. Pure: same input, same bytes.
+//!
+//! One pass goes through the nodes in the order of the Sequence graph; each rule stands in a module of its own:
+//!
+//! | module | rule |
+//! | --- | --- |
+//! | [`need`] | 1: what is needed, and what is kept because that is not known |
+//! | [`inputs`] | 2: what a template sees |
+//! | [`settled`] | 3: caught up, settled, ready; 10: failed |
+//! | [`edges`] | 4: when an edge is open |
+//! | [`node`], [`converge`] | 5, 6, 11: who may act, what a closed edge holds, whose an object is |
+//! | [`removal`] | 7: what goes, and in which order |
+//! | [`deletion`] | 8: the end of an instance |
+//! | [`memory`], [`states`] | 9: states and onces |
+//! | [`report`] | 12: the conditions, the status, the events |
+
+mod converge;
+mod deletion;
+mod desired;
+mod edges;
+mod inputs;
+mod memo;
+mod memory;
+mod need;
+mod node;
+mod pass;
+mod removal;
+mod report;
+mod settled;
+mod states;
+mod why;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    action::Action,
+    digest::Digest,
+    evaluate::{Evaluator, MAX_BATCHES},
+    ledger::Slot,
+    program::Program,
+    world::{Fact, World},
+};
+
+pub use memo::Memo;
+pub use node::MAX_MEMBERS;
+pub use why::{Cause, MAX_CAUSES, MAX_CHAIN, NodeState, Phase, chain, reason};
+
+/// What an instance is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Mode {
+    /// The root is there: its target state is reached.
+    Present,
+    /// The root goes: the nodes of its deletion run, the rest is frozen.
+    Deleting,
+    /// Everything is removed.
+    Removing,
+    /// Nothing is done: no lease, or the root is missing and was not seen going.
+    Idle,
+}
+
+/// The conditions of an instance, in the sense of kstatus.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Conditions {
+    /// Everything that is needed is ready, nothing is unknown, nothing is to be removed.
+    pub ready: bool,
+    /// Work is going on.
+    pub reconciling: bool,
+    /// A human must look: what is to be said, by node.
+    pub stalled: Vec<String>,
+}
+
+/// What `decide` says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Decision {
+    /// What the instance is about.
+    pub mode: Mode,
+    /// What to do.
+    pub actions: Vec<Action>,
+    /// The conditions.
+    pub conditions: Conditions,
+    /// Where every node is, and why.
+    pub nodes: BTreeMap<Slot, NodeState>,
+    /// The status as it should be; nothing for a root that is not ours.
+    pub status: Option<Value>,
+    /// When to decide again even if nothing happens.
+    pub wake: Option<u64>,
+    /// The answers that were used: what may not be forgotten.
+    #[serde(skip)]
+    pub used: BTreeSet<Digest>,
+}
+
+impl Decision {
+    /// The questions it asks.
+    #[must_use]
+    pub fn questions(&self) -> &[crate::evaluate::Question] {
+        self.actions
+            .iter()
+            .find_map(|action| match action {
+                Action::Render(batch) => Some(batch.as_slice()),
+                _ => None,
+            })
+            .unwrap_or_default()
+    }
+}
+
+/// Decides. Without a program (broken or gone) an instance can still be removed, and nothing else.
+#[must_use]
+pub fn decide(program: Option<&Program>, world: &World) -> Decision {
+    pass::Pass::run(program, world)
+}
+
+/// Decides, answering the questions on the way: each batch holds all that can be asked at that point. Writes of a
+/// decision that still has questions are not carried out.
+pub fn decide_with(program: Option<&Program>, world: &mut World, evaluator: &mut dyn Evaluator) -> Decision {
+    let mut decision = decide(program, world);
+    for _ in 0..MAX_BATCHES {
+        let batch = decision.questions().to_vec();
+        if batch.is_empty() {
+            break;
+        }
+        for (question, answer) in batch.iter().zip(evaluator.evaluate(&batch)) {
+            world.learn(Fact::Answered(question.digest, answer));
+        }
+        decision = decide(program, world);
+    }
+    world.answers.trim(&decision.used);
+    decision
+}

@@ -1,0 +1,435 @@
+//! Rules 5 and 6, for each kind of node: who may act in this round, and what a closed edge holds.
+//!
+//! *The accident*: a precursor flaps, and its successors are changed with half the data, drained, or torn down.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{
+    Cause, Mode,
+    edges::Edges,
+    pass::{Asked, Found, Member, NodeView, Pass},
+    reason,
+};
+use crate::{
+    action::Action,
+    blueprint::{Absent, Body, Function, Node, Observe, Selector, SelectorOperator},
+    evaluate::Form,
+    ledger::Slot,
+    truth::Truth,
+    world::{KindKey, Live, ObjectKey, Owner, owner},
+};
+
+/// How many members a `for_each` or a selector may have; more is an error of the node.
+pub const MAX_MEMBERS: usize = 1_000;
+
+impl Pass<'_> {
+    pub(super) fn step(&mut self, name: &str) {
+        let program = self.program;
+        let Some(node) = program.node(name) else { return };
+        let need = self.needed(name);
+        let view = if need == Truth::False {
+            NodeView::new(need)
+        } else {
+            match &node.body {
+                Body::Root(_) => return,
+                Body::Template(_) => self.made(name, node, need),
+                Body::Observe(observe) => self.observed(name, node, observe, need),
+                Body::Absent(absent) => self.kept_away(name, node, absent, need),
+                Body::Value(function) => self.value(name, node, function, need),
+            }
+        };
+        self.nodes.insert(name.to_owned(), view);
+    }
+
+    /// The members of a node: of a `for_each` what its function says while its edges are open; otherwise the last
+    /// set stands, that is what is in the inventory.
+    fn members(&mut self, name: &str, node: &Node, view: &mut NodeView) -> BTreeMap<String, Option<Value>> {
+        let Some(for_each) = &node.for_each else { return [(String::new(), None)].into() };
+        view.collection = true;
+        let shared = node.before.iter().filter(|(_, edge)| !edge.each);
+        let before = shared.map(|(name, edge)| (name.clone(), edge.clone())).collect();
+        let edges = self.edges(&Slot::new(name, ""), &before, None);
+        let answer = match self.the(for_each, &edges, None, None) {
+            Err(cause) => Asked::Unknown(cause.to_string()),
+            Ok(the) => self.ask(for_each, Form::Whole, &the),
+        };
+        let mut wanted: Option<BTreeMap<String, Option<Value>>> = None;
+        match answer {
+            Asked::Value(Value::Object(fields)) if fields.len() <= MAX_MEMBERS => {
+                let member = |(key, value): (String, Value)| {
+                    (key.clone(), Some(json!({ "key": key, "value": value })))
+                };
+                wanted = Some(fields.into_iter().map(member).collect());
+            }
+            Asked::Value(Value::Object(fields)) => {
+                let text = format!("{} members, and {MAX_MEMBERS} are allowed", fields.len());
+                view.causes.push(Cause::stalled(reason::ERROR, text));
+            }
+            Asked::Value(_) => view.causes.push(Cause::stalled(reason::ERROR, "`for_each` gives no record")),
+            Asked::Error(text) => view.causes.push(Cause::stalled(reason::ERROR, text)),
+            Asked::Unknown(text) => view.causes.push(Cause::Unknown(format!("its members: {text}"))),
+        }
+        match wanted {
+            Some(wanted) if edges.open == Truth::True || mutant!(ClosedEdgeChangesMembers) => wanted,
+            wanted => {
+                view.members_known = false;
+                view.causes.extend(edges.causes);
+                let known = wanted.unwrap_or_default();
+                let standing = self.inventory.values().filter(|(_, claim)| claim.node == name);
+                standing
+                    .map(|(_, claim)| {
+                        (claim.member.clone(), known.get(&claim.member).cloned().unwrap_or_default())
+                    })
+                    .collect()
+            }
+        }
+    }
+
+    fn made(&mut self, name: &str, node: &Node, need: Truth) -> NodeView {
+        let mut view = NodeView::new(need);
+        if let Some(object) = &node.state_of {
+            // A state has the members of its object.
+            let of = self.program.node(object).cloned();
+            let members = of.map_or_else(BTreeMap::new, |of| self.members(object, &of, &mut view));
+            for (key, each) in members {
+                let member = self.state(name, node, object, &Slot::new(name, &key), each.as_ref());
+                if member.state_key.is_none() && member.by_memory && view.members.is_empty() {
+                    view.need = Truth::False; // a null key: not due, as if not needed
+                }
+                view.members.insert(key, member);
+            }
+            return view;
+        }
+        for (key, each) in self.members(name, node, &mut view) {
+            let slot = Slot::new(name, &key);
+            let standing = node.for_each.is_some() && each.is_none();
+            let member = if standing {
+                self.standing(&slot)
+            } else if node.once.is_some() {
+                match self.once(&slot, node, each.as_ref(), need) {
+                    Some(member) => member,
+                    None => {
+                        if !view.collection {
+                            view.need = Truth::False;
+                        }
+                        continue;
+                    }
+                }
+            } else {
+                self.template(&slot, node, each.as_ref(), need)
+            };
+            view.members.insert(key, member);
+        }
+        view
+    }
+
+    /// A member of the last set whose value is not known: it stays as it is.
+    fn standing(&mut self, slot: &Slot) -> Member {
+        let mine = |claim: &crate::world::Claim| claim.node == slot.node && claim.member == slot.member;
+        let key = self.inventory.iter().find(|(_, (_, claim))| mine(claim)).map(|(key, _)| key.clone());
+        let mut member = Member::new(key.clone());
+        if let Some(key) = key {
+            member.found = self.found_ours(&key);
+        }
+        member.causes.push(Cause::Pending("its set of members is not open: the last one stands".to_owned()));
+        member
+    }
+
+    fn template(&mut self, slot: &Slot, node: &Node, each: Option<&Value>, need: Truth) -> Member {
+        let Body::Template(template) = &node.body else { return Member::new(None) };
+        let edges = self.edges(slot, &node.before, each);
+        let frozen = self.mode == Mode::Deleting && !self.of_deletion(&slot.node) && !mutant!(NoFreeze);
+        let identity = self.identity(node, &template.object, &template.function, each);
+        let mut member = Member::new(identity.as_ref().ok().cloned());
+        member.open = if frozen { Truth::False } else { edges.open };
+        if let Some(key) = &member.key {
+            member.found = self.found_ours(key);
+        }
+        if self.program.states.contains_key(&slot.node) {
+            return self.object_with_states(slot, node, &edges, each, need, identity, member, frozen);
+        }
+        let own = member.found.clone();
+        match self.desired(slot, node, &template.function, &edges, each, identity, &own, None) {
+            Err(cause) => {
+                member = member.unknown(cause);
+                member.causes.splice(0..0, edges.causes.iter().cloned());
+            }
+            Ok(desired) => {
+                let key = desired.key.clone();
+                if member.key.is_none() {
+                    member.found = self.found_ours(&key);
+                    member.key = Some(key);
+                }
+                self.converge(slot, node, &desired, need, &mut member, &edges.causes);
+            }
+        }
+        self.finish_member(node, &mut member, &edges, each, frozen);
+        member
+    }
+
+    /// From applied to settled to ready.
+    pub(super) fn finish_member(
+        &mut self,
+        node: &Node,
+        member: &mut Member,
+        edges: &Edges,
+        each: Option<&Value>,
+        frozen: bool,
+    ) {
+        let live = member.key.as_ref().and_then(|key| self.inventory.get(key)).map(|(live, _)| live.clone());
+        let Some(live) = live else { return };
+        if frozen && matches!(member.found, Found::Present(_)) && !live.terminating {
+            member.settled = Truth::True; // what is frozen is as it shall be
+        }
+        if member.settled == Truth::True
+            && let Some(cause) = self.behind(&live, node)
+        {
+            member.settled = Truth::False;
+            member.causes.push(cause);
+        }
+        if matches!(member.found, Found::Present(_)) {
+            self.health(node, member, edges, each);
+        }
+    }
+
+    fn value(&mut self, name: &str, node: &Node, function: &Function, need: Truth) -> NodeView {
+        let mut view = NodeView::new(need);
+        for (key, each) in self.members(name, node, &mut view) {
+            let slot = Slot::new(name, &key);
+            let edges = self.edges(&slot, &node.before, each.as_ref());
+            let mut member = Member::new(None);
+            member.open = edges.open;
+            let answer = match self.the(function, &edges, each.as_ref(), None) {
+                Err(cause) => Asked::Unknown(cause.to_string()),
+                Ok(the) => self.ask(function, Form::Whole, &the),
+            };
+            match answer {
+                Asked::Value(value) => {
+                    member.found = Found::Present(value);
+                    member.settled = edges.open;
+                    member.ready = edges.open;
+                }
+                Asked::Error(text) => member = member.unknown(Cause::stalled(reason::ERROR, text)),
+                Asked::Unknown(text) => member = member.unknown(Cause::Unknown(text)),
+            }
+            if let (Some(ready), Truth::True) = (&node.ready, member.settled) {
+                let judgement = self.judge(ready, &member.found.clone(), &edges, each.as_ref());
+                member.ready = judgement.truth;
+                if judgement.truth != Truth::True {
+                    member.causes.push(Cause::Shape(judgement.why));
+                }
+            }
+            member.causes.splice(0..0, edges.causes);
+            view.members.insert(key, member);
+        }
+        view
+    }
+
+    /// Asks an `observe` or `absent` which object it means.
+    fn which(&mut self, function: &Function, edges: &Edges, each: Option<&Value>) -> Result<Value, Cause> {
+        let the = self.the(function, edges, each, None)?;
+        match self.ask(function, Form::Whole, &the) {
+            Asked::Value(value) => Ok(value),
+            Asked::Error(text) => Err(Cause::stalled(reason::ERROR, text)),
+            Asked::Unknown(text) => Err(Cause::Unknown(text)),
+        }
+    }
+
+    fn kind_of(&mut self, which: &Value) -> Result<(KindKey, String), Cause> {
+        let text = |field: &str| which.get(field).and_then(Value::as_str);
+        let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
+            return Err(Cause::stalled(reason::ERROR, "it names no apiVersion and kind"));
+        };
+        let kind = KindKey::new(api_version, kind);
+        let lives_in_namespaces = self.world.kinds.get(&kind).is_some_and(|it| it.namespaced);
+        let namespace = match text("namespace") {
+            _ if !lives_in_namespaces => String::new(),
+            Some(namespace) => namespace.to_owned(),
+            None => self.world.root.key.namespace.clone(),
+        };
+        match self.world.blind(&kind) {
+            Some(why) => Err(Cause::Unknown(why)),
+            None => Ok((kind, namespace)),
+        }
+    }
+
+    fn observed(&mut self, name: &str, node: &Node, observe: &Observe, need: Truth) -> NodeView {
+        let mut view = NodeView::new(need);
+        let edges = self.edges(&Slot::new(name, ""), &node.before, None);
+        view.collection = observe.by_selector;
+        let which = self.which(&observe.function, &edges, None).and_then(|it| Ok((self.kind_of(&it)?, it)));
+        let ((kind, namespace), which) = match which {
+            Ok(found) => found,
+            Err(cause) => {
+                view.members_known = false;
+                view.causes.extend(edges.causes);
+                view.causes.push(cause.clone());
+                if !view.collection {
+                    view.members.insert(String::new(), Member::new(None).unknown(cause));
+                }
+                return view;
+            }
+        };
+        if observe.by_selector {
+            let named = which.get("namespace").is_some();
+            let selector = which.get("selector").cloned().unwrap_or_default();
+            let selector: Selector = serde_json::from_value(selector).unwrap_or_default();
+            let objects: Vec<_> = self
+                .world
+                .objects
+                .values()
+                .filter(|it| it.key.kind == kind && (!named || it.key.namespace == namespace))
+                .filter(|it| picks(&selector, it))
+                .take(MAX_MEMBERS + 1)
+                .cloned()
+                .collect();
+            for live in objects {
+                let id = if live.key.namespace.is_empty() {
+                    live.key.name.clone()
+                } else {
+                    format!("{}/{}", live.key.namespace, live.key.name)
+                };
+                let member = self.observed_object(node, Some(&live), &edges, &live.key);
+                view.members.insert(id, member);
+            }
+            if view.members.len() > MAX_MEMBERS {
+                view.members_known = false;
+                view.causes.push(Cause::stalled(reason::ERROR, "it picks too many objects"));
+            }
+            view.causes.extend(edges.causes);
+            return view;
+        }
+        let Some(id) = which.get("name").and_then(Value::as_str) else {
+            let cause = Cause::stalled(reason::ERROR, "it gives no name");
+            view.members.insert(String::new(), Member::new(None).unknown(cause));
+            return view;
+        };
+        let key = ObjectKey { kind, namespace, name: id.to_owned() };
+        let live = self.world.objects.get(&key).cloned();
+        let mut member = self.observed_object(node, live.as_deref(), &edges, &key);
+        if live.is_none() && observe.optional {
+            member.settled = edges.open;
+            member.ready = edges.open;
+            member.causes.clear();
+        }
+        member.causes.splice(0..0, edges.causes);
+        view.members.insert(String::new(), member);
+        view
+    }
+
+    fn observed_object(
+        &mut self,
+        node: &Node,
+        live: Option<&Live>,
+        edges: &Edges,
+        key: &ObjectKey,
+    ) -> Member {
+        let mut member = Member::new(Some(key.clone()));
+        member.open = edges.open;
+        let Some(live) = live else {
+            member.causes.push(Cause::Pending(format!("{key} is not there")));
+            return member;
+        };
+        member.found = Found::Present(live.body.clone());
+        if live.terminating {
+            member.causes.push(Cause::Pending(format!("{key} is being deleted")));
+        } else if let Some(cause) = self.behind(live, node) {
+            member.causes.push(cause);
+        } else {
+            member.settled = edges.open;
+        }
+        self.health(node, &mut member, edges, None);
+        member
+    }
+
+    fn kept_away(&mut self, name: &str, node: &Node, absent: &Absent, need: Truth) -> NodeView {
+        let mut view = NodeView::new(need);
+        for (member_key, each) in self.members(name, node, &mut view) {
+            let slot = Slot::new(name, &member_key);
+            let edges = self.edges(&slot, &node.before, each.as_ref());
+            let which = self
+                .which(&absent.function, &edges, each.as_ref())
+                .and_then(|it| Ok((self.kind_of(&it)?, it)));
+            let member = match which {
+                Err(cause) => Member::new(None).unknown(cause),
+                Ok(((kind, namespace), which)) => {
+                    let id = which.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+                    let key = ObjectKey { kind, namespace, name: id };
+                    self.away(&slot, absent, key, &edges, each.as_ref(), need)
+                }
+            };
+            let mut member = member;
+            member.causes.splice(0..0, edges.causes);
+            view.members.insert(member_key, member);
+        }
+        view
+    }
+
+    fn away(
+        &mut self,
+        slot: &Slot,
+        absent: &Absent,
+        key: ObjectKey,
+        edges: &Edges,
+        each: Option<&Value>,
+        need: Truth,
+    ) -> Member {
+        let mut member = Member::new(Some(key.clone()));
+        member.open = edges.open;
+        let frozen = self.mode == Mode::Deleting && !self.of_deletion(&slot.node);
+        let Some(live) = self.world.objects.get(&key).cloned() else {
+            member.settled = edges.open;
+            member.ready = edges.open;
+            return member;
+        };
+        member.found = Found::Present(live.body.clone());
+        if let Some(having) = &absent.having {
+            let judgement = self.judge(having, &member.found.clone(), edges, each);
+            if judgement.truth == Truth::Unknown {
+                return member.unknown(Cause::Shape(judgement.why));
+            }
+            if judgement.truth == Truth::False {
+                member.found = Found::Absent;
+                member.settled = edges.open;
+                member.ready = edges.open;
+                return member;
+            }
+        }
+        let claimed = matches!(owner(&live, &self.world.root.uid), Owner::Another { .. });
+        if claimed && !mutant!(AbsentTakesClaimed) {
+            member.causes.push(Cause::stalled(reason::EXISTS, format!("{key} belongs to another instance")));
+            return member;
+        }
+        if let Some(cause) = self.unseen(&key) {
+            member.causes.push(cause);
+            return member;
+        }
+        member.causes.push(Cause::Pending(format!("{key} is there")));
+        if edges.open == Truth::True && need == Truth::True && !live.terminating && !frozen {
+            let action =
+                Action::Delete { key, uid: live.uid.clone(), resource_version: live.resource_version };
+            match self.back_off(&action) {
+                Some(cause) => member.causes.push(cause),
+                None => self.push(action),
+            }
+        }
+        member
+    }
+}
+
+fn picks(selector: &Selector, live: &Live) -> bool {
+    let labels = selector.match_labels.iter().all(|(name, value)| live.label(name) == Some(value));
+    labels
+        && selector.match_expressions.iter().all(|rule| {
+            let has = live.label(&rule.key);
+            let among = has.is_some_and(|value| rule.values.iter().any(|it| it == value));
+            match rule.operator {
+                SelectorOperator::In => among,
+                SelectorOperator::NotIn => !among,
+                SelectorOperator::Exists => has.is_some(),
+                SelectorOperator::DoesNotExist => has.is_none(),
+            }
+        })
+}

@@ -1,0 +1,272 @@
+//! Rule 7: what goes, and in which order.
+//!
+//! *The accidents*: a cache that is empty because it is not synced deletes a fleet; a renamed node deletes and
+//! re-creates its database; a ConfigMap is deleted under the pods that still mount it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use super::{Cause, Mode, NodeState, Phase, pass::Pass};
+use crate::{
+    action::Action,
+    blueprint::{Body, Replace},
+    ledger::Slot,
+    truth::Truth,
+    world::{Claim, Live, ObjectKey, Refusal},
+};
+
+pub(super) type Inventory = BTreeMap<ObjectKey, (Arc<Live>, Claim)>;
+
+impl Pass<'_> {
+    /// Mode present: removes what is in the inventory and not kept.
+    pub(super) fn remove_unneeded(&mut self) {
+        let (kept, unknown) = self.kept();
+        let doomed: Vec<_> = self
+            .inventory
+            .iter()
+            .filter(|(key, (_, claim))| !kept.contains(*key) && claim.attempt.is_none())
+            .map(|(key, (live, claim))| (key.clone(), live.clone(), claim.clone()))
+            .collect();
+        self.remove_idle_onces();
+        if doomed.is_empty() {
+            return;
+        }
+        let blocked_by = blockers(&self.inventory);
+        for (key, live, claim) in doomed {
+            // Its replacement may stand in the same slot.
+            let slot = Slot::new(&claim.node, &format!("{}~{}", claim.member, key.name));
+            let unseen = self
+                .world
+                .writes
+                .keys()
+                .any(|it| *it != self.world.root.key && self.world.unseen_write(it).is_some());
+            let causes = if unseen && !mutant!(RemoveUnseen) {
+                // What we made and have not seen yet may use it.
+                vec![Cause::Pending("a write of ours was not seen yet".to_owned())]
+            } else if let (Some(why), false) = (&unknown, mutant!(RemoveWhileUnknown)) {
+                vec![Cause::Unknown(format!("nothing is removed while {why}"))]
+            } else {
+                self.why_not_yet(&key, &claim, blocked_by.get(&key))
+            };
+            let causes = if causes.is_empty() { self.remove(&live, &claim) } else { causes };
+            self.removing.insert(slot, NodeState { phase: Phase::Removing, causes });
+        }
+    }
+
+    /// The identities of everything that is or may be needed, and why that is not fully known.
+    fn kept(&self) -> (BTreeSet<ObjectKey>, Option<String>) {
+        let mut kept = BTreeSet::new();
+        let mut unknown = None;
+        for (name, view) in &self.nodes {
+            if view.need == Truth::False {
+                continue;
+            }
+            let node = self.program.node(name);
+            let body = node.map(|it| &it.body);
+            let made = matches!(body, Some(Body::Template(_) | Body::Absent(_)));
+            if !made {
+                continue;
+            }
+            if !view.members_known {
+                unknown.get_or_insert_with(|| format!("the members of {name} are not known"));
+            }
+            for member in view.members.values() {
+                match &member.key {
+                    Some(key) => {
+                        kept.insert(key.clone());
+                    }
+                    None => {
+                        unknown.get_or_insert_with(|| format!("the name of {name} is not known"));
+                    }
+                }
+            }
+            if view.need == Truth::Unknown {
+                let mine = |claim: &Claim| claim.node == *name;
+                kept.extend(
+                    self.inventory.iter().filter(|(_, (_, it))| mine(it)).map(|(key, _)| key.clone()),
+                );
+            }
+        }
+        if mutant!(RemoveByNodeName) {
+            let named =
+                |claim: &Claim| self.nodes.get(&claim.node).is_some_and(|view| view.need != Truth::False);
+            kept.retain(|key| self.inventory.get(key).is_none_or(|(_, claim)| named(claim)));
+        }
+        (kept, unknown)
+    }
+
+    fn why_not_yet(
+        &self,
+        key: &ObjectKey,
+        claim: &Claim,
+        blockers: Option<&BTreeSet<ObjectKey>>,
+    ) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        let node = claim.node.as_str();
+        let needed = self.needed(node) != Truth::False;
+        let replaces_first = needed
+            && (self.program.node(node).is_some_and(|it| it.replace == Replace::Before)
+                || self.annotation("replace-first") == Some(node));
+        let replacement =
+            self.nodes.get(node).filter(|_| needed).and_then(|it| it.members.get(&claim.member));
+        if let Some(new) = replacement.filter(|_| !replaces_first)
+            && new.key.as_ref() != Some(key)
+            && new.ready != Truth::True
+            && !mutant!(ReplaceAtOnce)
+        {
+            let on = Slot::new(node, &claim.member);
+            causes.push(Cause::Waits { on, reasons: Vec::new() });
+        }
+        for later in blockers.into_iter().flatten() {
+            let Some((_, other)) = self.inventory.get(later) else { continue };
+            let slot = Slot::new(&other.node, &other.member);
+            let member = self.nodes.get(&slot.node).and_then(|it| it.members.get(&slot.member));
+            let stays = member.is_some_and(|it| it.key.as_ref() == Some(later));
+            if stays && replaces_first {
+                continue;
+            }
+            let without = match other.after.get(node) {
+                None => true,
+                Some(token) => needed && self.token(node).is_ok_and(|now| now == *token),
+            };
+            let settled = member.is_some_and(|it| it.settled == Truth::True);
+            if stays && without && (settled || mutant!(InUseUnsettled)) {
+                continue;
+            }
+            if mutant!(RemoveInUse) && stays {
+                continue;
+            }
+            causes.push(Cause::Waits { on: slot, reasons: Vec::new() });
+        }
+        causes
+    }
+
+    /// Deletes an object, or lets it go where it is to stay.
+    pub(super) fn remove(&mut self, live: &Live, claim: &Claim) -> Vec<Cause> {
+        if let Some(cause) = self.unseen(&live.key) {
+            return vec![cause];
+        }
+        match removal(live, claim, self.mode != Mode::Present) {
+            None => vec![Cause::Pending(format!("{} is being deleted", live.key))],
+            Some(action) => match self.back_off(&action) {
+                Some(cause) => vec![cause],
+                None => {
+                    self.push(action);
+                    vec![Cause::Pending(format!("{} is being removed", live.key))]
+                }
+            },
+        }
+    }
+
+    /// Once-objects of nodes that are not needed any more: an unfinished one is waited for.
+    fn remove_idle_onces(&mut self) {
+        let idle: Vec<_> = self
+            .inventory
+            .values()
+            .filter(|(_, claim)| claim.attempt.is_some())
+            .filter(|(_, claim)| self.nodes.get(&claim.node).is_none_or(|view| view.need == Truth::False))
+            .cloned()
+            .collect();
+        for (live, claim) in idle {
+            let slot = Slot::new(&claim.node, &claim.member);
+            let entry = self.ledger.as_ref().and_then(|it| it.entries.get(&slot)).cloned();
+            let running = entry
+                .as_ref()
+                .is_some_and(|it| it.end.is_none() && Some((it.key, it.attempt)) == claim.attempt);
+            if running {
+                let found = super::pass::Found::Present(live.body.clone());
+                let ended = self.judge_shape(&crate::shape::Shape::Finished, &found).truth == Truth::True;
+                if (ended || live.terminating)
+                    && let Some(next) = self.next_ledger.entries.get_mut(&slot)
+                {
+                    next.end = Some(crate::ledger::End::Cut);
+                    next.due = true;
+                }
+                let causes = vec![Cause::Pending("it is no longer needed; its end is waited for".to_owned())];
+                self.removing.insert(slot, NodeState { phase: Phase::Removing, causes });
+                continue;
+            }
+            if self.ledger.is_none() || self.unseen(&live.key).is_some() {
+                continue;
+            }
+            if live.finalizers.contains(crate::world::FINALIZER) {
+                self.release(&live);
+            } else if !live.terminating {
+                let action = Action::Delete {
+                    key: live.key.clone(),
+                    uid: live.uid.clone(),
+                    resource_version: live.resource_version,
+                };
+                if self.back_off(&action).is_none() {
+                    self.push(action);
+                }
+            }
+        }
+    }
+}
+
+/// By object: the objects that came after it. In a circle of mixed revisions the older edges give way.
+pub(super) fn blockers(inventory: &Inventory) -> BTreeMap<ObjectKey, BTreeSet<ObjectKey>> {
+    let mut by_node: BTreeMap<&str, Vec<&ObjectKey>> = BTreeMap::new();
+    for (key, (_, claim)) in inventory {
+        by_node.entry(&claim.node).or_default().push(key);
+    }
+    let mut edges = Vec::new();
+    for (key, (_, claim)) in inventory {
+        for origin in claim.after.keys() {
+            for first in by_node.get(origin.as_str()).into_iter().flatten().filter(|it| **it != key) {
+                edges.push((std::cmp::Reverse(claim.ordinal), *first, key));
+            }
+        }
+    }
+    edges.sort();
+    let mut blocked: BTreeMap<ObjectKey, BTreeSet<ObjectKey>> = BTreeMap::new();
+    for (_, first, later) in edges {
+        // `later` holds `first` back, unless `first` holds `later` back already.
+        let circle = reaches(&blocked, later, first);
+        if circle && !mutant!(OlderEdgesStay) {
+            continue;
+        }
+        if mutant!(NoRemovalOrder) {
+            continue;
+        }
+        blocked.entry(first.clone()).or_default().insert(later.clone());
+    }
+    blocked
+}
+
+/// The write that takes an object out of the inventory; none if it is on its way already.
+pub(super) fn removal(live: &Live, claim: &Claim, ending: bool) -> Option<Action> {
+    let (key, uid, resource_version) = (live.key.clone(), live.uid.clone(), live.resource_version);
+    let held = live.finalizers.contains(crate::world::FINALIZER);
+    if claim.orphan && !mutant!(DeleteOrphans) {
+        return Some(Action::Release { key, uid, resource_version, disown: true });
+    }
+    if !live.terminating {
+        return Some(Action::Delete { key, uid, resource_version });
+    }
+    (ending && held).then_some(Action::Release { key, uid, resource_version, disown: false })
+}
+
+/// Whether a delete that was refused for good is left: what we may no longer delete is reported, not waited for.
+pub(super) fn left_behind(world: &crate::world::World, key: &ObjectKey) -> bool {
+    matches!(world.refused.get(key).map(|it| &it.refusal), Some(Refusal::Forbidden(_)))
+}
+
+/// Whether `to` is held back by `from`, however many objects lie between.
+fn reaches(blocked: &BTreeMap<ObjectKey, BTreeSet<ObjectKey>>, from: &ObjectKey, to: &ObjectKey) -> bool {
+    let (mut open, mut seen) = (vec![from], BTreeSet::new());
+    while let Some(at) = open.pop() {
+        if at == to {
+            return true;
+        }
+        for next in blocked.get(at).into_iter().flatten() {
+            if seen.insert(next) {
+                open.push(next);
+            }
+        }
+    }
+    false
+}

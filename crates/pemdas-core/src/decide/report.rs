@@ -1,0 +1,298 @@
+//! Rule 12: the conditions, the status and the Events of an instance.
+//!
+//! *The accident*: `Ready` is true while a condition is still unknown or an old object still runs, and a pipeline
+//! goes on to switch the traffic.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{
+    Cause, Conditions, Decision, MAX_CAUSES, NodeState, Phase,
+    pass::{Asked, Found, Pass, record},
+};
+use crate::{
+    action::{Action, Event},
+    blueprint::{Body, RootTarget},
+    evaluate::Form,
+    ledger::Slot,
+    truth::Truth,
+    world::{FINALIZER, LedgerFact, OUR_PREFIX, OwnWrite},
+};
+
+/// How many nodes a status lists; those that are not ready come first.
+pub(super) const MAX_STATUS_NODES: usize = 50;
+/// The shortest time between two writes of a status, in milliseconds.
+pub(super) const STATUS_INTERVAL: u64 = 1_000;
+
+impl Pass<'_> {
+    pub(super) fn finish(mut self) -> Decision {
+        // Whatever became of a write whose answer was lost, somebody waits for it.
+        let lost = self.world.writes.iter().filter(|(_, write)| **write == OwnWrite::Lost);
+        let lost: Vec<_> = lost.map(|(key, _)| key.clone()).filter(|it| *it != self.world.root.key).collect();
+        for key in lost {
+            self.push(Action::Look { key });
+        }
+        if self.program.has_deletion() && self.mode == super::Mode::Present {
+            // The deletion's nodes run even if nothing was ever created.
+            let mut nobody = super::pass::Member::new(None);
+            let root = self.world.root.key.clone();
+            self.finalized(&root, &mut nobody);
+        }
+        self.record_ledger();
+        let nodes = self.states();
+        let conditions = self.conditions(&nodes);
+        let status = self.status(&nodes, &conditions);
+        self.write_status(status.as_ref());
+        self.tell(&nodes, &conditions);
+        if let Some(wake) = self.asked.wake {
+            self.wake_at(wake);
+        }
+        if !self.asked.open.is_empty() {
+            self.actions.insert(0, Action::Render(self.asked.open.into_values().collect()));
+        }
+        Decision {
+            mode: self.mode,
+            actions: self.actions,
+            conditions,
+            nodes,
+            status,
+            wake: self.wake,
+            used: self.asked.used,
+        }
+    }
+
+    fn record_ledger(&mut self) {
+        if self.world.ledger_write == Some(OwnWrite::Lost) {
+            self.push(Action::ReadLedger);
+        }
+        let changed = self.ledger.as_ref().is_some_and(|it| *it != self.next_ledger);
+        if !changed || (self.world.ledger_write.is_some() && !mutant!(UnseenLedger)) {
+            return;
+        }
+        if !self.root.finalizers.contains(FINALIZER) && !self.root.terminating {
+            // The ledger has to be taken away in the end: that needs a finalizer as any object does.
+            let has = self.root.finalizers.iter().filter(|it| it.starts_with(OUR_PREFIX)).cloned();
+            let finalizers = has.chain([FINALIZER.to_owned()]).collect();
+            if !self.world.writes.contains_key(&self.world.root.key)
+                && !self.actions.iter().any(|it| matches!(it, Action::Finalize { .. }))
+            {
+                self.push(Action::Finalize {
+                    uid: self.root.uid.clone(),
+                    resource_version: self.root.resource_version,
+                    finalizers,
+                });
+            }
+            return;
+        }
+        let resource_version = match &self.world.ledger {
+            LedgerFact::Present { resource_version, .. } => Some(*resource_version),
+            _ => None,
+        };
+        let ledger = Box::new(std::mem::take(&mut self.next_ledger));
+        self.push(Action::Record { ledger, resource_version });
+    }
+
+    fn states(&mut self) -> BTreeMap<Slot, NodeState> {
+        let mut states = std::mem::take(&mut self.removing);
+        for (name, view) in &self.nodes {
+            if view.need == Truth::False {
+                continue;
+            }
+            if view.members.is_empty() && view.members_known && view.causes.is_empty() {
+                continue;
+            }
+            if !view.members_known || view.members.is_empty() {
+                states.insert(Slot::new(name, ""), state(Truth::Unknown, &view.causes));
+            }
+            for (key, member) in &view.members {
+                let truth = member.ready.and(member.settled).and(view.need);
+                states.insert(Slot::new(name, key), state(truth, &member.causes));
+            }
+        }
+        states
+    }
+
+    fn conditions(&self, nodes: &BTreeMap<Slot, NodeState>) -> Conditions {
+        let mut stalled: Vec<String> = nodes
+            .iter()
+            .filter_map(|(slot, state)| {
+                let cause = state.causes.iter().find(|it| matches!(it, Cause::Stalled { .. }))?;
+                Some(format!("{slot}: {cause}"))
+            })
+            .collect();
+        stalled.extend(
+            self.instance.iter().filter(|it| matches!(it, Cause::Stalled { .. })).map(ToString::to_string),
+        );
+        stalled.sort();
+        stalled.dedup();
+        stalled.truncate(MAX_STATUS_NODES);
+        let unknown_need = self.nodes.values().any(|view| view.need == Truth::Unknown || !view.members_known);
+        let all_ready = nodes.values().all(|it| {
+            it.phase == Phase::Ready || (it.phase == Phase::Removing && mutant!(ReadyWhileRemoving))
+        });
+        let moving = self.actions.iter().any(Action::moves_the_cluster) || self.ledger.is_none();
+        let ready = all_ready
+            && !unknown_need
+            && self.asked.open.is_empty()
+            && (self.instance.is_empty() || mutant!(ReadyWhileUnknown))
+            && !moving
+            && self.mode == super::Mode::Present;
+        Conditions { ready, reconciling: !ready && stalled.is_empty(), stalled }
+    }
+
+    /// The status as it should be; none for a root that is not ours.
+    fn status(&mut self, nodes: &BTreeMap<Slot, NodeState>, conditions: &Conditions) -> Option<Value> {
+        let root = self.program.node(&self.program.root)?;
+        let Body::Root(target) = &root.body else { return None };
+        if !matches!(target.target, RootTarget::Owned(_)) {
+            return None;
+        }
+        let mut status = match &root.status {
+            Some(function) => {
+                let the = self.everything();
+                match self.ask(function, Form::Fields, &the) {
+                    Asked::Value(value) if value.is_object() => value,
+                    _ => json!({}),
+                }
+            }
+            None => self.statuses_of_successors(),
+        };
+        let mut ready = conditions.ready;
+        if let Some(function) = &root.conditions {
+            let the = self.everything();
+            if let Asked::Value(Value::Array(authored)) = self.ask(function, Form::Whole, &the) {
+                // An author's word may lower Ready, never raise it.
+                let lowered = |it: &Value| it["type"] == "Ready" && it["status"] != "True";
+                ready = ready && !authored.iter().any(lowered);
+                let others: Vec<_> = authored.into_iter().filter(|it| it["type"] != "Ready").collect();
+                status["authored"] = json!(others);
+            }
+        }
+        if let (Some(report), Some(response)) = (&root.report, &self.world.report) {
+            match &report.field {
+                Some(field) => status[field] = response.clone(),
+                None => super::desired::merge(&mut status, response),
+            }
+        }
+        let truth = |holds: bool| if holds { "True" } else { "False" };
+        let message = conditions.stalled.join("; ");
+        let mut all = vec![
+            json!({ "type": "Ready", "status": truth(ready) }),
+            json!({ "type": "Reconciling", "status": truth(conditions.reconciling) }),
+            json!({ "type": "Stalled", "status": truth(!conditions.stalled.is_empty()), "message": message }),
+        ];
+        if let Some(authored) = status.as_object_mut().and_then(|it| it.remove("authored")) {
+            all.extend(authored.as_array().into_iter().flatten().cloned());
+        }
+        status["observedGeneration"] = json!(self.root.generation);
+        status["conditions"] = json!(all);
+        status["revision"] = json!(self.program.revision.name);
+        status["nodes"] = node_list(nodes);
+        Some(status)
+    }
+
+    /// Every node as the author's functions see it: live object, value, result, members; null if missing.
+    fn everything(&self) -> Value {
+        let seen = |found: &Found| match found {
+            Found::Present(live) => live.clone(),
+            Found::Absent | Found::Unknown(_) => Value::Null,
+        };
+        let mut fields = vec![("root".to_owned(), self.root.body.clone())];
+        for (name, view) in &self.nodes {
+            let value = if view.collection {
+                record(view.members.iter().map(|(key, member)| (key.clone(), seen(&member.found))))
+            } else {
+                view.members.get("").map_or(Value::Null, |it| seen(&it.found))
+            };
+            fields.push((name.clone(), value));
+        }
+        record(fields)
+    }
+
+    fn statuses_of_successors(&self) -> Value {
+        let needs = self.program.needs.get(&self.program.root).into_iter().flatten();
+        record(needs.filter_map(|need| {
+            let member = self.nodes.get(&need.to)?.members.get("")?;
+            let Found::Present(live) = &member.found else { return None };
+            Some((need.to.clone(), live.get("status")?.clone()))
+        }))
+    }
+
+    fn write_status(&mut self, status: Option<&Value>) {
+        let Some(status) = status.filter(|_| self.asked.open.is_empty()) else { return };
+        let now = self.root.body.get("status");
+        if now == Some(status) || self.world.writes.contains_key(&self.world.root.key) {
+            if now != Some(status) && self.world.writes.get(&self.world.root.key) == Some(&OwnWrite::Lost) {
+                self.push(Action::Look { key: self.world.root.key.clone() });
+            }
+            return;
+        }
+        if self.actions.iter().any(|it| matches!(it, Action::Finalize { .. })) {
+            return;
+        }
+        if let Some(at) = self.world.status_at
+            && self.world.now < at + STATUS_INTERVAL
+            && !mutant!(StatusAtOnce)
+        {
+            self.wake_at(at + STATUS_INTERVAL);
+            return;
+        }
+        self.push(Action::Status { uid: self.root.uid.clone(), status: status.clone() });
+    }
+
+    /// One Event for each transition: to a node that stalls and to an instance that is ready.
+    fn tell(&mut self, nodes: &BTreeMap<Slot, NodeState>, conditions: &Conditions) {
+        if !self.asked.open.is_empty() {
+            return;
+        }
+        let mut now: BTreeMap<Option<Slot>, (String, String)> = BTreeMap::new();
+        for (slot, state) in nodes {
+            if let Some(cause @ Cause::Stalled { reason, .. }) = state.causes.first() {
+                now.insert(Some(slot.clone()), ((*reason).to_owned(), cause.to_string()));
+            }
+        }
+        if conditions.ready {
+            now.insert(None, ("Ready".to_owned(), "everything that is needed is ready".to_owned()));
+        }
+        for (about, (reason, message)) in now {
+            if self.world.told.get(&about).is_none_or(|told| *told != reason) {
+                let warning = about.is_some();
+                self.push(Action::Event(Event { about, reason, message, warning }));
+            }
+        }
+    }
+}
+
+fn state(ready: Truth, causes: &[Cause]) -> NodeState {
+    let has = |wanted: fn(&Cause) -> bool| causes.iter().any(wanted);
+    let phase = if ready == Truth::True && causes.is_empty() {
+        Phase::Ready
+    } else if has(|it| matches!(it, Cause::Stalled { .. })) {
+        Phase::Stalled
+    } else if ready == Truth::Unknown || has(|it| matches!(it, Cause::Unknown(_))) {
+        Phase::Unknown
+    } else if has(|it| matches!(it, Cause::Waits { .. })) {
+        Phase::Waiting
+    } else if ready == Truth::True {
+        Phase::Ready
+    } else {
+        Phase::Progressing
+    };
+    let mut causes: Vec<_> = causes.iter().take(MAX_CAUSES).cloned().collect();
+    if phase == Phase::Ready {
+        causes.clear();
+    }
+    causes.sort_by_key(|it| !matches!(it, Cause::Stalled { .. }));
+    NodeState { phase, causes }
+}
+
+fn node_list(nodes: &BTreeMap<Slot, NodeState>) -> Value {
+    let mut sorted: Vec<_> = nodes.iter().collect();
+    sorted.sort_by_key(|(_, state)| state.phase == Phase::Ready);
+    let shown = sorted.iter().take(MAX_STATUS_NODES).map(|(slot, state)| {
+        let why = state.causes.first().map(ToString::to_string);
+        json!({ "node": slot.to_string(), "phase": state.phase, "why": why })
+    });
+    Value::Array(shown.collect())
+}

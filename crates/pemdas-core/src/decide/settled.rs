@@ -1,0 +1,85 @@
+//! Rule 3: caught up and ready. Rule 10: failed.
+//!
+//! *The accident*: a Deployment is called ready because its status speaks of the generation before our change, and
+//! the migration behind it starts against the old version.
+
+use serde_json::Value;
+
+use super::{
+    Cause,
+    edges::Edges,
+    pass::{Found, Member, Pass},
+    reason,
+};
+use crate::{
+    blueprint::Node,
+    path::FieldPath,
+    shape::{Shape, Why},
+    truth::Truth,
+    world::Live,
+};
+
+impl Pass<'_> {
+    /// Why the object's controller has not seen its last change; nothing if it has.
+    pub(super) fn behind(&self, live: &Live, node: &Node) -> Option<Cause> {
+        let counts = self.world.kinds.get(&live.key.kind).is_some_and(|it| it.observed_generation);
+        let generation = live.generation?;
+        if !counts || !node.observed || mutant!(IgnoreObservedGeneration) {
+            return None;
+        }
+        let observed = FieldPath::find(&live.body, &["status", "observedGeneration"]).and_then(Value::as_i64);
+        if observed.is_some_and(|it| it >= generation)
+            || (observed.is_none() && mutant!(MissingObservedIsFine))
+        {
+            return None;
+        }
+        let is = observed.map_or_else(|| "missing".to_owned(), |it| it.to_string());
+        let at = FieldPath::of(&["status", "observedGeneration"]);
+        Some(Cause::Shape(vec![Why::new(at, is, generation.to_string())]))
+    }
+
+    /// Judges `ready` and `fails` on an object that is as wanted and caught up.
+    pub(super) fn health(&mut self, node: &Node, member: &mut Member, edges: &Edges, each: Option<&Value>) {
+        let found = member.found.clone();
+        let judgement = match &node.ready {
+            Some(wanted) => self.judge(wanted, &found, edges, each),
+            None => self.judge_shape(&Shape::Ready, &found),
+        };
+        member.ready = if member.settled == Truth::True || mutant!(ReadyUnsettled) {
+            judgement.truth
+        } else {
+            judgement.truth.and(member.settled)
+        };
+        if judgement.truth != Truth::True {
+            member.causes.push(Cause::Shape(judgement.why));
+        }
+        if let Some(fails) = &node.fails
+            && (member.settled == Truth::True || mutant!(FailsUnsettled))
+        {
+            let failed = self.judge(fails, &found, edges, each);
+            if failed.truth == Truth::True {
+                let text = member.causes.iter().map(ToString::to_string).next().unwrap_or_default();
+                member.causes.insert(0, Cause::stalled(reason::FAILED, text));
+            }
+        }
+    }
+
+    /// What is found of an object that should be ours.
+    pub(super) fn found_ours(&self, key: &crate::world::ObjectKey) -> Found {
+        if let Some(why) = self.world.blind(key_kind(key)) {
+            return Found::Unknown(why);
+        }
+        if self.world.unseen_write(key).is_some() && !mutant!(ActOnOldView) {
+            return Found::Unknown(format!("our last write to {key} was not seen yet"));
+        }
+        match self.world.objects.get(key) {
+            None => Found::Absent,
+            Some(live) if self.inventory.contains_key(key) => Found::Present(live.body.clone()),
+            Some(_) => Found::Unknown(format!("{key} is not ours")),
+        }
+    }
+}
+
+fn key_kind(key: &crate::world::ObjectKey) -> &crate::world::KindKey {
+    &key.kind
+}

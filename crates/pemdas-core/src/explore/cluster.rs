@@ -1,0 +1,284 @@
+//! A model of an API server: what `decide` may rely on, and no more.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    action::Action,
+    ledger::Ledger,
+    world::{
+        CLAIM_ANNOTATION, FINALIZER, KindKey, Live, OUR_PREFIX, ObjectKey, ROOT_LABEL, Refusal, WriteOutcome,
+        leaves, without,
+    },
+};
+
+/// What happened to an object of a kind.
+pub(super) type LogEntry = (u64, ObjectKey, Option<Arc<Live>>);
+
+#[derive(Clone, Debug)]
+pub(super) struct Cluster {
+    pub(super) version: u64,
+    pub(super) uids: u64,
+    pub(super) objects: BTreeMap<ObjectKey, Arc<Live>>,
+    pub(super) log: BTreeMap<KindKey, Vec<LogEntry>>,
+    pub(super) ledger: Option<(u64, Ledger)>,
+    pub(super) root: ObjectKey,
+    /// Fields that may not change, by kind.
+    pub(super) immutable: BTreeSet<KindKey>,
+    pub(super) namespace_ending: bool,
+}
+
+impl Cluster {
+    pub(super) fn new(root: ObjectKey) -> Self {
+        Self {
+            version: 10,
+            uids: 0,
+            objects: BTreeMap::new(),
+            log: BTreeMap::new(),
+            ledger: None,
+            root,
+            immutable: BTreeSet::new(),
+            namespace_ending: false,
+        }
+    }
+
+    pub(super) fn get(&self, key: &ObjectKey) -> Option<&Arc<Live>> {
+        self.objects.get(key)
+    }
+
+    pub(super) fn next_version(&mut self) -> u64 {
+        self.version += 1;
+        self.version
+    }
+
+    /// Stores an object as it is now; a terminating one without finalizers is gone.
+    pub(super) fn store(&mut self, mut live: Live) -> u64 {
+        let version = self.next_version();
+        live.resource_version = version;
+        live.body["metadata"]["finalizers"] = json!(live.finalizers);
+        live.body["metadata"]["uid"] = json!(live.uid);
+        if live.terminating {
+            live.body["metadata"]["deletionTimestamp"] = json!("then");
+        }
+        let key = live.key.clone();
+        let entry = if live.terminating && live.finalizers.is_empty() {
+            self.objects.remove(&key);
+            None
+        } else {
+            let live = Arc::new(live);
+            self.objects.insert(key.clone(), live.clone());
+            Some(live)
+        };
+        self.log.entry(key.kind.clone()).or_default().push((version, key, entry));
+        version
+    }
+
+    /// Somebody creates an object.
+    pub(super) fn create(&mut self, key: &ObjectKey, manager: &str, body: Value) -> u64 {
+        self.uids += 1;
+        let finalizers = finalizers(&body);
+        let live = Live {
+            key: key.clone(),
+            uid: format!("u{}", self.uids),
+            resource_version: 0,
+            generation: body.get("spec").map(|_| 1),
+            terminating: false,
+            finalizers,
+            managed: [(manager.to_owned(), leaves(&body).into_iter().collect())].into(),
+            body,
+        };
+        self.store(live)
+    }
+
+    /// Somebody changes an object by hand: takes the fields it sets.
+    pub(super) fn edit(&mut self, key: &ObjectKey, manager: &str, patch: &Value) {
+        let Some(live) = self.get(key).cloned() else { return };
+        let changed = applied(&live, manager, patch, true, true).expect("forced");
+        self.store(changed);
+    }
+
+    pub(super) fn delete(&mut self, key: &ObjectKey) {
+        let Some(live) = self.get(key).cloned() else { return };
+        if live.terminating {
+            return;
+        }
+        let mut live = (*live).clone();
+        live.terminating = true;
+        self.store(live);
+    }
+
+    pub(super) fn set_status(&mut self, key: &ObjectKey, status: Value) {
+        let Some(live) = self.get(key).cloned() else { return };
+        if live.body.get("status") == Some(&status) {
+            return;
+        }
+        let mut live = (*live).clone();
+        live.body["status"] = status;
+        self.store(live);
+    }
+
+    /// Carries out an action, or refuses it.
+    #[expect(clippy::too_many_lines, reason = "one arm for each action")]
+    pub(super) fn execute(&mut self, action: &Action, manager: &str) -> WriteOutcome {
+        match action {
+            Action::Create { key, body } => {
+                if self.namespace_ending {
+                    return WriteOutcome::Refused(Refusal::NoNamespace("it is being deleted".to_owned()));
+                }
+                if self.objects.contains_key(key) {
+                    return WriteOutcome::Refused(Refusal::Exists);
+                }
+                WriteOutcome::Done(self.create(key, manager, body.clone()))
+            }
+            Action::Change { key, uid, resource_version, body, force } => {
+                let live = match self.checked(key, uid, *resource_version) {
+                    Ok(live) => live,
+                    Err(refusal) => return WriteOutcome::Refused(refusal),
+                };
+                match applied(&live, manager, body, *force, false) {
+                    Err(conflicts) => WriteOutcome::Refused(Refusal::FieldConflict(conflicts)),
+                    Ok(new) if self.immutable.contains(&key.kind) && new.generation != live.generation => {
+                        WriteOutcome::Refused(Refusal::Immutable("spec".to_owned()))
+                    }
+                    Ok(new) => WriteOutcome::Done(self.store(new)),
+                }
+            }
+            Action::Delete { key, uid, resource_version } => {
+                match self.checked(key, uid, Some(*resource_version)) {
+                    Err(refusal) => WriteOutcome::Refused(refusal),
+                    Ok(_) => {
+                        self.delete(key);
+                        WriteOutcome::Deleted(uid.clone())
+                    }
+                }
+            }
+            Action::Release { key, uid, resource_version, disown } => {
+                let live = match self.checked(key, uid, Some(*resource_version)) {
+                    Ok(live) => live,
+                    Err(refusal) => return WriteOutcome::Refused(refusal),
+                };
+                let mut live = (*live).clone();
+                live.finalizers.remove(FINALIZER);
+                if *disown {
+                    let at = |parts: [&str; 3]| parts.map(str::to_owned);
+                    without(&mut live.body, &at(["metadata", "labels", ROOT_LABEL]));
+                    without(&mut live.body, &at(["metadata", "annotations", CLAIM_ANNOTATION]));
+                    live.managed.remove(manager);
+                }
+                WriteOutcome::Done(self.store(live))
+            }
+            Action::Finalize { uid, resource_version, finalizers } => {
+                let root = self.root.clone();
+                let live = match self.checked(&root, uid, Some(*resource_version)) {
+                    Ok(live) => live,
+                    Err(refusal) => return WriteOutcome::Refused(refusal),
+                };
+                let mut live = (*live).clone();
+                live.finalizers.retain(|it| !it.starts_with(OUR_PREFIX));
+                live.finalizers.extend(finalizers.iter().cloned());
+                WriteOutcome::Done(self.store(live))
+            }
+            Action::Status { uid, status } => {
+                let root = self.root.clone();
+                match self.checked(&root, uid, None) {
+                    Err(refusal) => WriteOutcome::Refused(refusal),
+                    Ok(live) => {
+                        let mut live = (*live).clone();
+                        live.body["status"] = status.clone();
+                        WriteOutcome::Done(self.store(live))
+                    }
+                }
+            }
+            Action::Record { ledger, resource_version } => {
+                if self.ledger.as_ref().map(|(version, _)| *version) != *resource_version {
+                    return WriteOutcome::Refused(Refusal::Changed);
+                }
+                let version = self.next_version();
+                self.ledger = Some((version, (**ledger).clone()));
+                WriteOutcome::Done(version)
+            }
+            Action::Forget { resource_version } => {
+                if self.ledger.as_ref().is_none_or(|(version, _)| version != resource_version) {
+                    return WriteOutcome::Refused(Refusal::Changed);
+                }
+                self.ledger = None;
+                WriteOutcome::Deleted("ledger".to_owned())
+            }
+            Action::Render(_) | Action::Look { .. } | Action::ReadLedger | Action::Event(_) => {
+                WriteOutcome::Done(self.version)
+            }
+        }
+    }
+
+    fn checked(&self, key: &ObjectKey, uid: &str, version: Option<u64>) -> Result<Arc<Live>, Refusal> {
+        let live = self.get(key).ok_or(Refusal::Gone)?;
+        if live.uid != uid || version.is_some_and(|it| it != live.resource_version) {
+            return Err(Refusal::Changed);
+        }
+        Ok(live.clone())
+    }
+}
+
+fn finalizers(body: &Value) -> BTreeSet<String> {
+    let list = body["metadata"].get("finalizers").and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// Server-side apply; `partial` leaves what the manager owned before and does not name now.
+fn applied(
+    live: &Live,
+    manager: &str,
+    body: &Value,
+    force: bool,
+    partial: bool,
+) -> Result<Live, Vec<(String, String)>> {
+    let mut new = live.clone();
+    let wanted = leaves(body);
+    let find = |value: &Value, parts: &[String]| {
+        parts.iter().try_fold(value.clone(), |it, part| it.get(part).cloned())
+    };
+    let mut conflicts = Vec::new();
+    for leaf in &wanted {
+        let differs = find(&live.body, leaf.parts()) != find(body, leaf.parts());
+        for (other, owned) in &mut new.managed {
+            if other != manager && differs && owned.contains(leaf) {
+                conflicts.push((other.clone(), leaf.to_string()));
+                owned.remove(leaf);
+            }
+        }
+    }
+    if !conflicts.is_empty() && !force {
+        return Err(conflicts);
+    }
+    let before = new.managed.remove(manager).unwrap_or_default();
+    if !partial {
+        for leaf in before.iter().filter(|it| !wanted.contains(it)) {
+            if !new.managed.values().any(|owned| owned.contains(leaf)) {
+                without(&mut new.body, leaf.parts());
+            }
+        }
+    }
+    for leaf in &wanted {
+        let mut at = &mut new.body;
+        for part in leaf.parts() {
+            if !at.is_object() {
+                *at = json!({});
+            }
+            at = &mut at[part.as_str()];
+        }
+        *at = find(body, leaf.parts()).unwrap_or_default();
+    }
+    let mut owned: BTreeSet<_> = wanted.into_iter().collect();
+    if partial {
+        owned.extend(before);
+    }
+    new.managed.insert(manager.to_owned(), owned);
+    if new.body.get("spec") != live.body.get("spec") {
+        new.generation = Some(live.generation.unwrap_or(0) + 1);
+    }
+    Ok(new)
+}

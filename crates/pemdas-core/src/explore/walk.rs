@@ -1,0 +1,364 @@
+//! Walks: seeded, shrunk when they fail, and replayed from one line.
+
+use serde_json::Value;
+
+use super::{
+    lab::{Lab, kind},
+    sim::{Fault, KINDS, Sim},
+};
+use crate::{ledger::End, world::Fact};
+
+/// One step of a walk. Numbers pick among what is there, so that a shorter walk still means something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Step {
+    Deliver(u8),
+    DeliverAll,
+    Ledger,
+    Decide,
+    Land(u8),
+    LandAnswerLost(u8),
+    LandDropped(u8),
+    LandRefused(u8),
+    Crash,
+    Late(u8),
+    Control(u8),
+    ControlAll,
+    Fail(u8),
+    Flap(u8),
+    TimeToLive(u8),
+    HandEdit(u8),
+    HandDelete(u8),
+    Spec(u8),
+    Revision(u8),
+    Tick,
+    Blind(u8),
+    EvaluatorBreaks,
+    EvaluatorMends,
+    DeleteRoot,
+}
+
+/// What may go wrong on a walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Faults {
+    pub(super) views: bool,
+    pub(super) answers: bool,
+    pub(super) crashes: bool,
+    pub(super) hands: bool,
+    pub(super) specs: u8,
+    pub(super) revisions: u8,
+    pub(super) jobs: bool,
+    pub(super) deletion: bool,
+}
+
+impl Faults {
+    pub(super) const ALL: Self = Self {
+        views: true,
+        answers: true,
+        crashes: true,
+        hands: true,
+        specs: 2,
+        revisions: 0,
+        jobs: false,
+        deletion: false,
+    };
+}
+
+/// A small generator of numbers: the walk is a function of its seed.
+pub(super) struct Dice(u64);
+
+impl Dice {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def1)
+    }
+
+    pub(super) fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).expect("31 bits") % sides
+    }
+}
+
+pub(super) fn steps(seed: u64, length: usize, faults: Faults) -> Vec<Step> {
+    let mut dice = Dice::new(seed);
+    let mut menu: Vec<(Step, usize)> = vec![
+        (Step::Decide, 8),
+        (Step::Land(0), 10),
+        (Step::Control(0), 8),
+        (Step::Deliver(0), 14),
+        (Step::DeliverAll, 3),
+        (Step::Ledger, 4),
+        (Step::Tick, 2),
+    ];
+    if faults.views {
+        menu.extend([
+            (Step::Blind(0), 1),
+            (Step::EvaluatorBreaks, 1),
+            (Step::EvaluatorMends, 2),
+            (Step::Flap(0), 3),
+        ]);
+    }
+    if faults.answers {
+        menu.extend([(Step::LandAnswerLost(0), 2), (Step::LandDropped(0), 1), (Step::LandRefused(0), 1)]);
+    }
+    if faults.crashes {
+        menu.extend([(Step::Crash, 1), (Step::Late(0), 1)]);
+    }
+    if faults.hands {
+        menu.extend([(Step::HandEdit(0), 1), (Step::HandDelete(0), 1)]);
+    }
+    if faults.jobs {
+        menu.extend([(Step::Fail(0), 1), (Step::TimeToLive(0), 2)]);
+    }
+    if faults.specs > 1 {
+        menu.push((Step::Spec(0), 1));
+    }
+    if faults.revisions > 1 {
+        menu.push((Step::Revision(0), 1));
+    }
+    if faults.deletion {
+        menu.push((Step::DeleteRoot, 1));
+    }
+    let total: usize = menu.iter().map(|(_, weight)| weight).sum();
+    (0..length)
+        .map(|_| {
+            let mut at = dice.roll(total);
+            let mut found = Step::Decide;
+            for (step, weight) in &menu {
+                if at < *weight {
+                    found = *step;
+                    break;
+                }
+                at -= weight;
+            }
+            let number = u8::try_from(dice.roll(200)).expect("small");
+            numbered(found, number, faults)
+        })
+        .collect()
+}
+
+fn numbered(step: Step, number: u8, faults: Faults) -> Step {
+    match step {
+        Step::Deliver(_) => Step::Deliver(number % 5),
+        Step::Land(_) => Step::Land(number % 4),
+        Step::LandAnswerLost(_) => Step::LandAnswerLost(number % 4),
+        Step::LandDropped(_) => Step::LandDropped(number % 4),
+        Step::LandRefused(_) => Step::LandRefused(number % 4),
+        Step::Late(_) => Step::Late(number % 4),
+        Step::Control(_) => Step::Control(number % 12),
+        Step::Fail(_) => Step::Fail(number % 12),
+        Step::Flap(_) => Step::Flap(number % 12),
+        Step::TimeToLive(_) => Step::TimeToLive(number % 12),
+        Step::HandEdit(_) => Step::HandEdit(number % 12),
+        Step::HandDelete(_) => Step::HandDelete(number % 12),
+        Step::Spec(_) => Step::Spec(number % faults.specs),
+        Step::Revision(_) => Step::Revision(number % faults.revisions),
+        Step::Blind(_) => Step::Blind(1 + number % 4),
+        other => other,
+    }
+}
+
+/// Takes a step.
+#[expect(clippy::too_many_lines, reason = "one arm for each step")]
+pub(super) fn take(sim: &mut Sim, step: Step, specs: &[Value]) {
+    let pick = |sim: &Sim, at: u8| {
+        let keys: Vec<_> =
+            sim.cluster.objects.keys().filter(|it| **it != sim.cluster.root).cloned().collect();
+        (!keys.is_empty()).then(|| keys[usize::from(at) % keys.len()].clone())
+    };
+    match step {
+        Step::Deliver(at) => {
+            sim.deliver(&kind(KINDS[usize::from(at) % KINDS.len()].0));
+        }
+        Step::DeliverAll => {
+            sim.deliver_all();
+        }
+        Step::Ledger => {
+            sim.read_ledger();
+        }
+        Step::Decide => {
+            sim.decide();
+        }
+        Step::Land(at) => sim.land(at.into(), Fault::None),
+        Step::LandAnswerLost(at) => sim.land(at.into(), Fault::AnswerLost),
+        Step::LandDropped(at) => sim.land(at.into(), Fault::Dropped),
+        Step::LandRefused(at) => sim.land(at.into(), Fault::Refused),
+        Step::Crash => sim.crash(),
+        Step::Late(at) => sim.land_late(at.into()),
+        Step::ControlAll => {
+            sim.control_all();
+        }
+        Step::Control(at) => {
+            if let Some(key) = pick(sim, at) {
+                sim.control(&key, End::Passed);
+            }
+        }
+        Step::Fail(at) => {
+            if let Some(key) = pick(sim, at) {
+                sim.control(&key, End::Failed);
+            }
+        }
+        Step::Flap(at) => {
+            if let Some(key) = pick(sim, at) {
+                sim.flap(&key);
+            }
+        }
+        Step::TimeToLive(at) => {
+            if let Some(key) = pick(sim, at)
+                && key.kind == kind("Job")
+                && sim.live(&key).is_some_and(|it| it.body.get("status").is_some())
+            {
+                sim.cluster.delete(&key);
+            }
+        }
+        Step::HandEdit(at) => {
+            if let Some(key) = pick(sim, at).filter(|it| it.kind != kind("Job")) {
+                sim.cluster.edit(&key, "hand", &serde_json::json!({ "spec": { "v": "edited" } }));
+            }
+        }
+        Step::HandDelete(at) => {
+            if let Some(key) = pick(sim, at).filter(|it| it.kind != kind("Job")) {
+                sim.cluster.delete(&key);
+            }
+        }
+        Step::Spec(at) => sim.set_spec(&specs[usize::from(at) % specs.len()]),
+        Step::Revision(at) => sim.program = Some(usize::from(at) % sim.programs.len()),
+        Step::Tick => {
+            let wake = sim.decision.as_ref().and_then(|it| it.wake).unwrap_or(0);
+            let now = wake.max(sim.world.now + 1_000);
+            sim.world.learn(Fact::Now(now));
+        }
+        Step::Blind(at) => {
+            let of = kind(KINDS[usize::from(at) % KINDS.len()].0);
+            if let Some(view) = sim.world.kinds.get_mut(&of) {
+                view.sight = crate::world::Sight::Unsynced;
+            }
+        }
+        Step::EvaluatorBreaks => sim.evaluator_broken = true,
+        Step::EvaluatorMends => sim.evaluator_broken = false,
+        Step::DeleteRoot => {
+            let root = sim.cluster.root.clone();
+            sim.cluster.delete(&root);
+        }
+    }
+}
+
+/// What is asked of a world in which the faults have ended.
+pub(super) type End_ = dyn Fn(&mut Sim) -> Option<String>;
+
+/// Walks, lets the world settle, and asks; the first violation.
+pub(super) fn run(start: &Sim, walk: &[Step], specs: &[Value], end: &End_) -> Option<String> {
+    let mut sim = start.clone();
+    for step in walk {
+        take(&mut sim, *step, specs);
+        if let Some(violation) = sim.violations.first() {
+            return Some(violation.clone());
+        }
+    }
+    let rest = sim.settle();
+    if let Some(violation) = sim.violations.first() {
+        return Some(violation.clone());
+    }
+    if !rest {
+        let last: Vec<_> =
+            sim.decision.iter().flat_map(|it| &it.actions).map(|it| format!("{it:?}")).collect();
+        return Some(format!("it does not come to rest: {last:.400?}"));
+    }
+    end(&mut sim)
+}
+
+/// Takes steps out as long as it still fails.
+fn shrink(start: &Sim, walk: &[Step], specs: &[Value], end: &End_) -> Vec<Step> {
+    let mut walk = walk.to_vec();
+    let mut size = walk.len() / 2;
+    let mut budget = 300;
+    while size > 0 {
+        let mut at = 0;
+        while at < walk.len() && budget > 0 {
+            let mut shorter = walk.clone();
+            shorter.drain(at..(at + size).min(walk.len()));
+            budget -= 1;
+            if run(start, &shorter, specs, end).is_some() {
+                walk = shorter;
+            } else {
+                at += size;
+            }
+        }
+        size /= 2;
+    }
+    walk
+}
+
+/// Many walks over one blueprint. Fails with the shortest walk found, as one line that replays it.
+pub(super) fn explore(
+    name: &str,
+    labs: &[Lab],
+    specs: &[Value],
+    faults: Faults,
+    (walks, length): (u64, usize),
+    prepare: impl Fn(&mut Sim),
+    end: &End_,
+) {
+    let mut start = Sim::new(labs, &specs[0]);
+    prepare(&mut start);
+    if let Some(line) = replayed(name) {
+        let found = run(&start, &line, specs, end);
+        assert!(found.is_none(), "{}", found.unwrap_or_default());
+        return;
+    }
+    for seed in 1..=walks * more() {
+        let walk = steps(seed, length, faults);
+        if let Some(violation) = run(&start, &walk, specs, end) {
+            assert!(!crate::mutation::any(), "a deliberate bug is noticed: {violation}");
+            let short = shrink(&start, &walk, specs, end);
+            let violation = run(&start, &short, specs, end).unwrap_or_default();
+            let line: Vec<_> = short.iter().map(|it| format!("{it:?}").replace(' ', "")).collect();
+            panic!("{violation}\nreplay: PEMDAS_REPLAY='{name}: {}'", line.join(" "));
+        }
+    }
+}
+
+/// How many times the usual number of walks: `PEMDAS_EXPLORE=1000` explores for hours.
+#[expect(clippy::disallowed_methods, reason = "a knob of the tests, not of the core")]
+pub(super) fn more() -> u64 {
+    std::env::var("PEMDAS_EXPLORE").ok().and_then(|it| it.parse().ok()).unwrap_or(1)
+}
+
+/// The walk that is to be replayed, if it is this exploration's.
+#[expect(clippy::disallowed_methods, reason = "a knob of the tests, not of the core")]
+fn replayed(name: &str) -> Option<Vec<Step>> {
+    let line = std::env::var("PEMDAS_REPLAY").ok()?;
+    let (of, walk) = line.split_once(": ")?;
+    (of == name).then(|| walk.split(' ').map(parse).collect())
+}
+
+fn parse(word: &str) -> Step {
+    let (name, number) = word.trim_end_matches(')').split_once('(').unwrap_or((word, "0"));
+    let number = number.parse().unwrap_or(0);
+    match name {
+        "Deliver" => Step::Deliver(number),
+        "DeliverAll" => Step::DeliverAll,
+        "Ledger" => Step::Ledger,
+        "Land" => Step::Land(number),
+        "LandAnswerLost" => Step::LandAnswerLost(number),
+        "LandDropped" => Step::LandDropped(number),
+        "LandRefused" => Step::LandRefused(number),
+        "Crash" => Step::Crash,
+        "Late" => Step::Late(number),
+        "Control" => Step::Control(number),
+        "ControlAll" => Step::ControlAll,
+        "Fail" => Step::Fail(number),
+        "Flap" => Step::Flap(number),
+        "TimeToLive" => Step::TimeToLive(number),
+        "HandEdit" => Step::HandEdit(number),
+        "HandDelete" => Step::HandDelete(number),
+        "Spec" => Step::Spec(number),
+        "Revision" => Step::Revision(number),
+        "Tick" => Step::Tick,
+        "Blind" => Step::Blind(number),
+        "EvaluatorBreaks" => Step::EvaluatorBreaks,
+        "EvaluatorMends" => Step::EvaluatorMends,
+        "DeleteRoot" => Step::DeleteRoot,
+        _ => Step::Decide,
+    }
+}

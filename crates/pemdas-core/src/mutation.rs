@@ -1,0 +1,130 @@
+//! Deliberate bugs, for tests only: each is one sentence of the rules left out. The product has none of this.
+
+/// Whether a deliberate bug is switched on. Outside of this crate's own tests it is the constant `false`.
+macro_rules! mutant {
+    ($name:ident) => {{
+        #[cfg(test)]
+        {
+            $crate::mutation::active($crate::mutation::Mutation::$name)
+        }
+        #[cfg(not(test))]
+        {
+            false
+        }
+    }};
+}
+
+#[cfg(test)]
+pub(crate) use switch::{Mutation, active, any, with};
+
+#[cfg(test)]
+mod switch {
+    use std::cell::Cell;
+
+    macro_rules! mutations {
+        ($($name:ident: $sentence:literal,)*) => {
+            /// A bug, by the sentence it leaves out.
+            #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+            pub(crate) enum Mutation { $($name,)* }
+            impl Mutation {
+                pub(crate) const ALL: &[Self] = &[$(Self::$name,)*];
+                pub(crate) fn sentence(self) -> &'static str {
+                    match self { $(Self::$name => $sentence,)* }
+                }
+            }
+        };
+    }
+
+    mutations! {
+        AbsenceNeedsNeed: "waiting for absence is always judged on the live object",
+        AbsentTakesClaimed: "`absent` never deletes what another instance claims",
+        ActOnOldView: "nothing acts on a view older than its own last write",
+        AdoptAlways: "an existing object is not touched unless `'Adopt`",
+        ApplyTerminating: "a terminating object is neither settled nor re-applied",
+        ApproveNothing: "a gate is opened by a human for one rendered digest",
+        AttemptForgetsLater: "an attempt makes the later ones of its chain due again",
+        BrokenBlocksRemoval: "removal needs no blueprint",
+        BrokenSkips: "deletion nodes that cannot run block until skipped",
+        ClosedEdgeChangesMembers: "while an edge into a `for_each` is closed, its last member set stands",
+        CutIsForgotten: "terminating unfinished, an attempt is recorded as not passed and released",
+        DeleteOrphans: "what is to be orphaned stays",
+        EatStrays: "objects of a root that was not seen going are never deleted",
+        EdgesAlwaysOpen: "a node acts only when all its edges are open",
+        ErrorIsUnknown: "a failing function is told as Stalled",
+        FailsUnsettled: "failure is judged only on caught-up objects",
+        FightForEver: "a contended field ends in Stalled, not in a loop",
+        ForceNew: "a new desired is never forced unless `'Force`",
+        ForgetAfter: "an object says which nodes it came after",
+        HeldChanges: "a closed edge holds: no new desired",
+        HeldCreates: "a closed edge holds: nothing is created",
+        IgnoreDrift: "our managedFields entry covers the desired fields, or it is drift",
+        IgnoreObservedGeneration: "caught up: observedGeneration has reached the generation",
+        InUseUnsettled: "a removed object waits until its successors are settled without it",
+        LeaveLedger: "the ledger is deleted as the last step of deletion",
+        MissingObservedIsFine: "a missing observedGeneration means not yet",
+        NoFinalizer: "finalizers are placed before the first create",
+        NoFreeze: "during a deletion the inventory is frozen",
+        NoRemovalOrder: "everything is removed in reverse order",
+        NoRepairWhileHeld: "behind a closed edge, deletion of what was last applied is repaired",
+        OlderEdgesStay: "in a circle of mixed revisions, edges of the older ordinal give way",
+        OnceWithoutFinalizer: "a once-object carries our finalizer until its end is recorded",
+        OneMemberIsEnough: "an edge waits for all members",
+        OneNameForAllAttempts: "a once-object's name ends in the digest of key and attempt",
+        OpenBeforeRecorded: "a state's edges open when its being passed is recorded",
+        PassedStatesNeedShape: "a passed state whose object went on is settled and ready",
+        PerhapsNeededIsOpen: "an edge from what is perhaps needed is closed",
+        ReadyUnsettled: "ready is settled and of the ready shape",
+        ReadyWhileRemoving: "Ready: nothing to remove",
+        ReadyWhileUnknown: "Ready: nothing unknown",
+        ReadyWithoutSettled: "an edge is open when its precursor is settled, not merely of its shape",
+        ReleaseBeforeRecord: "the end is recorded before the finalizer goes",
+        RemoveByNodeName: "removal is by identity, not by node name",
+        RemoveInUse: "nothing in use is removed",
+        RemoveUnseen: "nothing is removed while a write of ours was not seen",
+        RemoveWhileUnknown: "nothing is removed while a needed member set is unknown",
+        RepairUnforced: "drift of what we applied is repaired with force",
+        ReplaceAtOnce: "with `'After` the old one goes when its replacement is ready",
+        ReplaceBeforeAtOnce: "with `'Before` the old one goes first",
+        ResumeForEver: "resume is a nonce, consumed once",
+        SeedUnrecorded: "a seed is fixed at first use",
+        SkipDeletionNodes: "the deletion's own nodes run before the rest is torn down",
+        StaleEpoch: "a new leader decides only on lists begun after it took the lease",
+        StateBeforeRecord: "an attempt is recorded before its first write",
+        StatesWithoutVersion: "changes send the resourceVersion where the object has states",
+        StatusAtOnce: "at most one status write a second",
+        StatusIsInput: "the root is seen without its status",
+        SupersededIsForgotten: "a superseded unfinished attempt is waited for",
+        TakeClaimed: "a second claimant gets a conflict, never a merge",
+        UnknownConditionIsFalse: "what is perhaps needed is kept",
+        UnknownKeyIsNew: "an unknown key keeps the last key",
+        UnseenLedger: "the ledger is not used while our last write to it was not seen",
+        UnsteadyTemplates: "with `self = desired` the template must give `desired` again",
+        UntilWithoutSettled: "a shape on an edge counts only on a settled precursor",
+    }
+
+    thread_local! {
+        static ACTIVE: Cell<Option<Mutation>> = const { Cell::new(None) };
+    }
+
+    pub(crate) fn active(mutation: Mutation) -> bool {
+        ACTIVE.with(|it| it.get() == Some(mutation))
+    }
+
+    /// Whether any bug is switched on: then a short walk is of no interest.
+    pub(crate) fn any() -> bool {
+        ACTIVE.with(|it| it.get().is_some())
+    }
+
+    /// Runs something with a bug switched on, on this thread.
+    pub(crate) fn with<T>(mutation: Option<Mutation>, run: impl FnOnce() -> T) -> T {
+        struct Reset;
+        impl Drop for Reset {
+            fn drop(&mut self) {
+                ACTIVE.with(|it| it.set(None));
+            }
+        }
+        ACTIVE.with(|it| it.set(mutation));
+        let _reset = Reset;
+        run()
+    }
+}

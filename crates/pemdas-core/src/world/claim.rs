@@ -1,0 +1,93 @@
+//! The inventory: every object that an instance made says so itself.
+//!
+//! One label finds them, one annotation says all that removal needs, so that there is no window in which an object
+//! exists and is in no list, and no blueprint is needed to take it away again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Live, ObjectKey};
+use crate::digest::Digest;
+
+/// The label with the uid of the root.
+pub const ROOT_LABEL: &str = "pemdas.dev/root";
+/// The annotation with the rest of the claim, as JSON.
+pub const CLAIM_ANNOTATION: &str = "pemdas.dev/claim";
+/// On a root, where order or scope need it; on a once-object until its end is recorded.
+pub const FINALIZER: &str = "pemdas.dev/removal";
+/// On a root whose blueprint has nodes of its deletion: says so even when the blueprint is gone.
+pub const DELETION_FINALIZER: &str = "pemdas.dev/deletion";
+/// What the names of our annotations on a root begin with; templates do not see them.
+pub const OUR_PREFIX: &str = "pemdas.dev/";
+
+/// What an object says of its being made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// The identity of the root: tells whose it was when the uid is dead.
+    pub root: ObjectKey,
+    /// The node that made it.
+    pub node: String,
+    /// The state it is in, where that is not its last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// The member of that node; empty where it has one object only.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub member: String,
+    /// The nodes it came after, each with a digest of the objects that node had then.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub after: BTreeMap<String, Digest>,
+    /// The revision of the blueprint.
+    pub revision: String,
+    /// Its ordinal: in a circle of mixed revisions the older gives way.
+    pub ordinal: u64,
+    /// The digest of what was applied.
+    pub applied: Digest,
+    /// Of an object in a state: the digest of that state's patch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patch: Option<Digest>,
+    /// Whether it stays when the instance goes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub orphan: bool,
+    /// Of a once-object: the digest of its key, and the attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<(Digest, u32)>,
+}
+
+/// Whose an object is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Owner {
+    /// Nobody's of ours.
+    Nobody,
+    /// An instance's with another root uid; the identity of that root where it can be read.
+    Another {
+        /// The uid.
+        uid: String,
+        /// The identity of that root.
+        root: Option<ObjectKey>,
+    },
+    /// This instance's.
+    Us(Box<Claim>),
+    /// It has our label, and an annotation that cannot be read.
+    Unreadable,
+}
+
+/// Whose an object is, as seen from the instance with this root uid.
+#[must_use]
+pub fn owner(object: &Live, root_uid: &str) -> Owner {
+    let Some(label) = object.label(ROOT_LABEL) else { return Owner::Nobody };
+    let claim: Option<Claim> =
+        object.annotation(CLAIM_ANNOTATION).and_then(|text| serde_json::from_str(text).ok());
+    match claim {
+        claim if label != root_uid => Owner::Another { uid: label.to_owned(), root: claim.map(|it| it.root) },
+        Some(claim) => Owner::Us(Box::new(claim)),
+        None => Owner::Unreadable,
+    }
+}
+
+/// The field manager of an instance: one for each, so that two never merge into one object.
+#[must_use]
+pub fn manager(root_uid: &str) -> String {
+    format!("pemdas-{root_uid}")
+}

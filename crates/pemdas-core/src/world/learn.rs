@@ -1,0 +1,370 @@
+//! Facts, and how they become the world: what is older than what is known is dropped.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::Value;
+
+use super::{
+    KindKey, KindView, Lease, LedgerFact, Live, MAX_REVERSALS, MAX_VANISHED, ObjectKey, OwnWrite, Owner,
+    Refused, World, manager, owner,
+};
+use crate::{action::Action, digest::Digest, evaluate::Answer, ledger::Ledger};
+
+/// How a write was refused.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refusal {
+    /// A create met an object (409).
+    Exists,
+    /// The uid or resourceVersion was another (409).
+    Changed,
+    /// Other managers own fields of it (409).
+    FieldConflict(Vec<(String, String)>),
+    /// A field that may not change (422).
+    Immutable(String),
+    /// Invalid for another reason (422).
+    Invalid(String),
+    /// The account may not (403).
+    Forbidden(String),
+    /// An admission controller or a quota said no (403, 400).
+    Denied(String),
+    /// There is no such namespace, or it is going.
+    NoNamespace(String),
+    /// There is no such object any more (404).
+    Gone,
+    /// The server is too busy or broken (429, 5xx).
+    Busy(String),
+}
+
+/// What became of a write.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WriteOutcome {
+    /// It happened, at this resourceVersion.
+    Done(u64),
+    /// The object is deleted or terminating.
+    Deleted(String),
+    /// It was refused.
+    Refused(Refusal),
+    /// The answer was lost.
+    Lost,
+}
+
+/// Something that happened outside.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fact {
+    /// The time.
+    Now(u64),
+    /// The lease.
+    Lease(Lease),
+    /// A kind and how it is seen.
+    Kind(KindKey, KindView),
+    /// An object as the watch of its kind shows it.
+    Seen(Arc<Live>),
+    /// The watch of a kind says that an object is gone.
+    Vanished(ObjectKey, u64),
+    /// The root as its watch shows it.
+    Root(Arc<Live>),
+    /// The root is gone.
+    RootVanished,
+    /// Whether the root's selector picks it.
+    Selected(bool),
+    /// Whether the root's namespace is being deleted.
+    NamespaceEnding(bool),
+    /// The ledger.
+    Ledger(LedgerFact),
+    /// An action was sent.
+    Sent(Box<Action>),
+    /// What became of a write to an object or to the root.
+    Outcome(ObjectKey, Digest, WriteOutcome),
+    /// What became of a write to the ledger.
+    LedgerOutcome(WriteOutcome),
+    /// What a direct look found, and as of which resourceVersion.
+    Looked(ObjectKey, Option<Arc<Live>>, u64),
+    /// An answer of the evaluator.
+    Answered(Digest, Answer),
+    /// The response of the Service of a `report`.
+    Report(Option<Value>),
+}
+
+impl World {
+    /// Takes a fact in.
+    pub fn learn(&mut self, fact: Fact) {
+        if !self.is_old_news(&fact) {
+            self.changes += 1;
+        }
+        match fact {
+            Fact::Now(now) => self.now = self.now.max(now),
+            Fact::Lease(lease) => self.lease = lease,
+            Fact::Kind(kind, view) => self.kind(kind, view),
+            Fact::Seen(live) => {
+                self.watermark(&live.key.kind.clone(), live.resource_version);
+                self.seen(live);
+            }
+            Fact::Vanished(key, version) => {
+                self.watermark(&key.kind, version);
+                self.vanished(&key, version);
+            }
+            Fact::Root(live) => self.root(live),
+            Fact::RootVanished => {
+                let going = self.root.live.as_ref().is_some_and(|it| it.terminating);
+                // Watching it disappear is seeing it go; a root that was never seen is not.
+                self.root.seen_going |= going || self.root.live.is_some();
+                self.root.live = None;
+                self.writes.remove(&self.root.key);
+            }
+            Fact::Selected(selected) => self.root.selected = selected,
+            Fact::NamespaceEnding(ending) => self.namespace_ending = ending,
+            Fact::Ledger(ledger) => self.ledger(ledger),
+            Fact::Sent(action) => self.sent(&action),
+            Fact::Outcome(key, tried, outcome) => self.outcome(key, tried, outcome),
+            Fact::LedgerOutcome(outcome) => self.ledger_outcome(outcome),
+            Fact::Looked(key, live, version) => self.looked(key, live, version),
+            Fact::Answered(question, answer) => self.answers.learn(question, answer, self.now),
+            Fact::Report(report) => self.report = report,
+        }
+    }
+
+    /// Whether a fact says only what is known: a list that repeats itself costs no pass.
+    fn is_old_news(&self, fact: &Fact) -> bool {
+        match fact {
+            Fact::Now(_) => true,
+            Fact::Lease(lease) => *lease == self.lease,
+            Fact::Kind(kind, view) => self.kinds.get(kind) == Some(view),
+            Fact::Seen(live) => {
+                let known = self.objects.get(&live.key);
+                let caught_up =
+                    self.kinds.get(&live.key.kind).is_some_and(|it| it.watermark >= live.resource_version);
+                caught_up && known.is_some_and(|it| it.resource_version == live.resource_version)
+            }
+            Fact::Root(live) => {
+                self.root.live.as_ref().is_some_and(|it| it.resource_version == live.resource_version)
+                    && !self.writes.contains_key(&self.root.key)
+            }
+            Fact::Selected(selected) => *selected == self.root.selected,
+            Fact::NamespaceEnding(ending) => *ending == self.namespace_ending,
+            Fact::Ledger(ledger) => *ledger == self.ledger && self.ledger_write.is_none(),
+            Fact::Report(report) => *report == self.report,
+            _ => false,
+        }
+    }
+
+    fn kind(&mut self, kind: KindKey, mut view: KindView) {
+        let fresh = self.kinds.get(&kind).is_none_or(|old| view.epoch >= old.epoch);
+        if fresh {
+            view.watermark = self.kinds.get(&kind).map_or(0, |old| old.watermark).max(view.watermark);
+            self.kinds.insert(kind, view);
+        }
+    }
+
+    fn watermark(&mut self, kind: &KindKey, version: u64) {
+        if let Some(view) = self.kinds.get_mut(kind) {
+            view.watermark = view.watermark.max(version);
+        }
+    }
+
+    fn seen(&mut self, live: Arc<Live>) {
+        let floor = self.looked.get(&live.key).copied().unwrap_or(0);
+        let known = self.objects.get(&live.key).map_or(0, |it| it.resource_version);
+        if live.resource_version < known.max(floor) {
+            return;
+        }
+        self.looked.remove(&live.key);
+        self.vanished.remove(&live.key);
+        let key = live.key.clone();
+        self.objects.insert(key.clone(), live);
+        self.settle_write(&key);
+    }
+
+    fn vanished(&mut self, key: &ObjectKey, version: u64) {
+        let known = self.objects.get(key).map_or(0, |it| it.resource_version);
+        if version < known.max(self.looked.get(key).copied().unwrap_or(0)) {
+            return;
+        }
+        self.gone(key);
+        self.settle_write(key);
+    }
+
+    fn gone(&mut self, key: &ObjectKey) {
+        let Some(live) = self.objects.remove(key) else { return };
+        if let Owner::Us(claim) = owner(&live, &self.root.uid)
+            && !live.terminating
+        {
+            self.vanished.insert(key.clone(), claim.applied);
+            while self.vanished.len() > MAX_VANISHED {
+                self.vanished.pop_first();
+            }
+        } else if let Owner::Us(claim) = owner(&live, &self.root.uid)
+            && !matches!(self.writes.get(key), Some(OwnWrite::Deleted(uid)) if *uid == live.uid)
+        {
+            self.vanished.insert(key.clone(), claim.applied);
+        }
+    }
+
+    /// Forgets a write once it was seen.
+    fn settle_write(&mut self, key: &ObjectKey) {
+        if self.writes.contains_key(key) && self.unseen_write(key).is_none() {
+            self.writes.remove(key);
+        }
+    }
+
+    fn root(&mut self, live: Arc<Live>) {
+        let known = self.root.live.as_ref().map_or(0, |it| it.resource_version);
+        if live.uid != self.root.uid || live.resource_version < known {
+            return;
+        }
+        self.root.seen_going |= live.terminating;
+        if live.terminating {
+            self.root.going_since.get_or_insert(self.now);
+        }
+        let version = live.resource_version;
+        self.root.live = Some(live);
+        if matches!(self.writes.get(&self.root.key), Some(OwnWrite::Applied(wrote)) if *wrote <= version) {
+            self.writes.remove(&self.root.key);
+        }
+    }
+
+    fn ledger(&mut self, ledger: LedgerFact) {
+        let version = |it: &LedgerFact| match it {
+            LedgerFact::Present { resource_version, .. } => Some(*resource_version),
+            _ => None,
+        };
+        if let (Some(known), Some(new)) = (version(&self.ledger), version(&ledger))
+            && new < known
+        {
+            return;
+        }
+        let seen = match (&self.ledger_write, &ledger) {
+            (Some(OwnWrite::Applied(wrote)), LedgerFact::Present { resource_version, .. }) => {
+                resource_version >= wrote
+            }
+            (Some(OwnWrite::Deleted(_)), LedgerFact::Absent) => true,
+            _ => false,
+        };
+        if seen {
+            self.ledger_write = None;
+        }
+        self.ledger = ledger;
+    }
+
+    fn sent(&mut self, action: &Action) {
+        match action {
+            Action::Record { .. } | Action::Forget { .. } => self.ledger_write = Some(OwnWrite::InFlight),
+            Action::Finalize { .. } => {
+                self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
+            }
+            Action::Status { .. } => {
+                self.status_at = Some(self.now);
+                self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
+            }
+            Action::Change { key, body, force: true, .. } => {
+                self.reversal(key, body);
+                self.writes.insert(key.clone(), OwnWrite::InFlight);
+            }
+            Action::Event(event) => {
+                self.told.insert(event.about.clone(), event.reason.clone());
+            }
+            other => {
+                if let Some(key) = other.written() {
+                    self.writes.insert(key.clone(), OwnWrite::InFlight);
+                }
+            }
+        }
+    }
+
+    fn reversal(&mut self, key: &ObjectKey, body: &Value) {
+        let Some(live) = self.objects.get(key) else { return };
+        let Some((other, _)) = live.taken_from(&manager(&self.root.uid), body).into_iter().next() else {
+            return;
+        };
+        let reversals = self.reversals.entry(key.clone()).or_default();
+        reversals.push((self.now, other));
+        if reversals.len() > MAX_REVERSALS {
+            reversals.remove(0);
+        }
+    }
+
+    fn outcome(&mut self, key: ObjectKey, tried: Digest, outcome: WriteOutcome) {
+        match outcome {
+            WriteOutcome::Done(version) => {
+                self.refused.remove(&key);
+                self.writes.insert(key.clone(), OwnWrite::Applied(version));
+                let root = key == self.root.key
+                    && self.root.live.as_ref().is_some_and(|it| it.resource_version >= version);
+                if root {
+                    self.writes.remove(&key);
+                } else {
+                    self.settle_write(&key);
+                }
+            }
+            WriteOutcome::Deleted(uid) => {
+                self.refused.remove(&key);
+                self.writes.insert(key.clone(), OwnWrite::Deleted(uid));
+                self.settle_write(&key);
+            }
+            WriteOutcome::Lost => {
+                self.writes.insert(key, OwnWrite::Lost);
+            }
+            WriteOutcome::Refused(refusal) => {
+                // The view was behind: only the object itself can tell what to do next.
+                let look = matches!(refusal, Refusal::Exists | Refusal::Changed | Refusal::Gone);
+                if look && key != self.root.key {
+                    self.writes.insert(key.clone(), OwnWrite::Lost);
+                } else {
+                    self.writes.remove(&key);
+                }
+                let times =
+                    self.refused.get(&key).filter(|it| it.tried == tried).map_or(0, |it| it.times + 1);
+                self.refused.insert(key, Refused { tried, refusal, times, at: self.now });
+            }
+        }
+    }
+
+    fn ledger_outcome(&mut self, outcome: WriteOutcome) {
+        self.ledger_write = match outcome {
+            WriteOutcome::Done(version) => {
+                let seen = matches!(&self.ledger, LedgerFact::Present { resource_version, .. } if *resource_version >= version);
+                (!seen).then_some(OwnWrite::Applied(version))
+            }
+            WriteOutcome::Deleted(uid) => {
+                (self.ledger != LedgerFact::Absent).then_some(OwnWrite::Deleted(uid))
+            }
+            // What the ledger says now has to be read again, whatever the reason.
+            WriteOutcome::Refused(_) | WriteOutcome::Lost => Some(OwnWrite::Lost),
+        };
+    }
+
+    fn looked(&mut self, key: ObjectKey, live: Option<Arc<Live>>, version: u64) {
+        self.writes.remove(&key);
+        match live {
+            Some(live) => {
+                self.vanished.remove(&key);
+                self.objects.insert(key.clone(), live);
+            }
+            None => self.gone(&key),
+        }
+        let behind = self.kinds.get(&key.kind).is_some_and(|it| it.watermark < version);
+        if behind {
+            self.looked.insert(key, version);
+        }
+    }
+
+    /// What is lost when the process ends: everything but what can be listed again. The lease is taken anew.
+    #[must_use]
+    pub fn after_crash(&self, lease: Lease) -> Self {
+        let mut fresh = Self::new(self.root.key.clone(), self.root.uid.clone());
+        fresh.now = self.now;
+        fresh.lease = lease;
+        fresh.secret.clone_from(&self.secret);
+        fresh.entropy.clone_from(&self.entropy);
+        fresh.kinds = BTreeMap::new();
+        fresh
+    }
+
+    /// The ledger, or an empty one.
+    #[must_use]
+    pub fn ledger_or_empty(&self) -> Ledger {
+        match &self.ledger {
+            LedgerFact::Present { ledger, .. } => (**ledger).clone(),
+            _ => Ledger::default(),
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The world as an instance knows it: facts, and what follows from the order in which they came.
+//!
+//! Everything outside is a fact. Facts may come late, twice, or out of order between kinds; within a kind the
+//! resourceVersion says which is newer, and an older one is dropped ([`World::learn`]).
+
+mod claim;
+mod learn;
+mod object;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::Value;
+
+pub use claim::{
+    CLAIM_ANNOTATION, Claim, DELETION_FINALIZER, FINALIZER, OUR_PREFIX, Owner, ROOT_LABEL, manager, owner,
+};
+pub use learn::{Fact, Refusal, WriteOutcome};
+pub use object::{FieldSet, KindKey, Live, ObjectKey, leaves, without};
+
+use crate::{
+    digest::Digest,
+    evaluate::Answers,
+    ledger::{Ledger, Slot},
+};
+
+/// The longest pause between two tries, in milliseconds.
+pub const MAX_BACK_OFF: u64 = 300_000;
+/// How many digests of objects that vanished are remembered, so that they can be put back while an edge is closed.
+pub const MAX_VANISHED: usize = 1_000;
+/// How many reversals of one object are remembered.
+pub const MAX_REVERSALS: usize = 8;
+
+/// The pause before the next try, in milliseconds: twice as long each time, up to a limit.
+#[must_use]
+pub fn back_off(tries: u32) -> u64 {
+    1_000_u64.saturating_mul(1 << tries.min(16)).min(MAX_BACK_OFF)
+}
+
+/// How a kind can be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sight {
+    /// The first list has not come.
+    Unsynced,
+    /// The list has come, and what followed.
+    Synced,
+    /// The account may not see it.
+    Forbidden,
+    /// There is no such kind.
+    NoSuchKind,
+}
+
+/// What is known of a kind.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KindView {
+    /// How it can be seen.
+    pub sight: Sight,
+    /// The lease epoch in which its list began: one begun under an earlier lease does not count.
+    pub epoch: u64,
+    /// The newest resourceVersion that was seen of it.
+    pub watermark: u64,
+    /// Whether its schema has `status.observedGeneration`.
+    pub observed_generation: bool,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+}
+
+/// The lease under which we decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lease {
+    /// Whether we hold it.
+    pub held: bool,
+    /// Counts the times it changed hands.
+    pub epoch: u64,
+}
+
+/// The root of the instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RootFact {
+    /// Its identity.
+    pub key: ObjectKey,
+    /// Its uid.
+    pub uid: String,
+    /// The object, while it exists.
+    pub live: Option<Arc<Live>>,
+    /// Whether its selector still picks it.
+    pub selected: bool,
+    /// Whether it was *seen* going. An object that merely is not there was perhaps never restored.
+    pub seen_going: bool,
+    /// Since when it is seen going.
+    pub going_since: Option<u64>,
+}
+
+/// What is known of the ledger.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LedgerFact {
+    /// Not read yet.
+    Unknown,
+    /// There is none.
+    Absent,
+    /// It is there.
+    Present {
+        /// Its resourceVersion.
+        resource_version: u64,
+        /// What it says.
+        ledger: Box<Ledger>,
+    },
+    /// It is there and cannot be read.
+    Unreadable,
+}
+
+/// What became of our last write to something.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OwnWrite {
+    /// It was sent, and there is no answer yet.
+    InFlight,
+    /// The answer was lost: it may or may not have happened.
+    Lost,
+    /// It happened at this resourceVersion.
+    Applied(u64),
+    /// The object with this uid is deleted, or terminating.
+    Deleted(String),
+}
+
+/// A write that was refused, and how often in a row.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Refused {
+    /// The digest of what was tried: something else is tried at once.
+    pub tried: Digest,
+    /// How it was refused.
+    pub refusal: Refusal,
+    /// How often in a row.
+    pub times: u32,
+    /// When, last.
+    pub at: u64,
+}
+
+impl Refused {
+    /// When to try again.
+    #[must_use]
+    pub fn again(&self) -> u64 {
+        self.at.saturating_add(back_off(self.times))
+    }
+}
+
+/// The world as an instance knows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct World {
+    /// Counts the facts that may change a decision; the time is none of them, a decision says when it matters.
+    pub changes: u64,
+    /// The time, in milliseconds.
+    pub now: u64,
+    /// The lease.
+    pub lease: Lease,
+    /// The root.
+    pub root: RootFact,
+    /// Whether the root's namespace is being deleted.
+    pub namespace_ending: bool,
+    /// The kinds that the instance speaks of or may have objects of.
+    pub kinds: BTreeMap<KindKey, KindView>,
+    /// The objects that are seen.
+    pub objects: BTreeMap<ObjectKey, Arc<Live>>,
+    /// Our last writes that were not seen yet; the ledger's is apart.
+    pub writes: BTreeMap<ObjectKey, OwnWrite>,
+    /// Writes that were refused.
+    pub refused: BTreeMap<ObjectKey, Refused>,
+    /// The applied digests of objects of ours that vanished.
+    pub vanished: BTreeMap<ObjectKey, Digest>,
+    /// When we took fields back, and from whom.
+    pub reversals: BTreeMap<ObjectKey, Vec<(u64, String)>>,
+    /// The resourceVersions of direct looks that the watch has not reached.
+    pub looked: BTreeMap<ObjectKey, u64>,
+    /// The ledger.
+    pub ledger: LedgerFact,
+    /// Our last write to the ledger.
+    pub ledger_write: Option<OwnWrite>,
+    /// The answers of the evaluator.
+    pub answers: Answers,
+    /// The key of the digests.
+    pub secret: Vec<u8>,
+    /// A random string, from which seeds are made.
+    pub entropy: String,
+    /// The last response of the Service of a `report`.
+    pub report: Option<Value>,
+    /// What was told of the instance and its nodes, so that an Event is sent once.
+    pub told: BTreeMap<Option<Slot>, String>,
+    /// When the status was written last.
+    pub status_at: Option<u64>,
+}
+
+impl World {
+    /// A world in which nothing was seen but the root's name.
+    #[must_use]
+    pub fn new(key: ObjectKey, uid: impl Into<String>) -> Self {
+        Self {
+            changes: 0,
+            now: 0,
+            lease: Lease::default(),
+            root: RootFact {
+                key,
+                uid: uid.into(),
+                live: None,
+                selected: true,
+                seen_going: false,
+                going_since: None,
+            },
+            namespace_ending: false,
+            kinds: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            writes: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            vanished: BTreeMap::new(),
+            reversals: BTreeMap::new(),
+            looked: BTreeMap::new(),
+            ledger: LedgerFact::Unknown,
+            ledger_write: None,
+            answers: Answers::default(),
+            secret: Vec::new(),
+            entropy: String::new(),
+            report: None,
+            told: BTreeMap::new(),
+            status_at: None,
+        }
+    }
+
+    /// Why a kind cannot be judged now; nothing if it can.
+    #[must_use]
+    pub fn blind(&self, kind: &KindKey) -> Option<String> {
+        let view = self.kinds.get(kind);
+        match view.map(|it| it.sight) {
+            None | Some(Sight::Unsynced) => Some(format!("{kind} is not listed yet")),
+            Some(Sight::Forbidden) => Some(format!("{kind} may not be listed by this account")),
+            Some(Sight::NoSuchKind) => Some(format!("there is no kind {kind} in the cluster")),
+            Some(Sight::Synced)
+                if view.is_some_and(|it| it.epoch < self.lease.epoch) && !mutant!(StaleEpoch) =>
+            {
+                Some(format!("{kind} was listed under an earlier lease"))
+            }
+            Some(Sight::Synced) => None,
+        }
+    }
+
+    /// What holds an object back because of our own last write, or nothing if that was seen.
+    #[must_use]
+    pub fn unseen_write(&self, key: &ObjectKey) -> Option<&OwnWrite> {
+        let write = self.writes.get(key)?;
+        let object = self.objects.get(key);
+        let seen = match write {
+            OwnWrite::InFlight | OwnWrite::Lost => false,
+            OwnWrite::Applied(version) => {
+                let watermark = self.kinds.get(&key.kind).map_or(0, |it| it.watermark);
+                watermark >= *version || object.is_some_and(|it| it.resource_version >= *version)
+            }
+            OwnWrite::Deleted(uid) => object.is_none_or(|it| it.uid != *uid || it.terminating),
+        };
+        (!seen).then_some(write)
+    }
+
+    /// A digest under this world's key.
+    #[must_use]
+    pub fn digest(&self, value: &Value) -> Digest {
+        Digest::of(&self.secret, value)
+    }
+}
