@@ -7,7 +7,6 @@
 #[macro_use]
 mod mutation;
 
-
 #[cfg(test)]
 mod explore;
 
