@@ -30,7 +30,7 @@
 //! # Ok::<(), String>(())
 //! ```
 //!
-//! [`read_blueprints`] finds sources on disk: a directory, a `.ncl` file, a manifest with ConfigMaps.
+//! Reading files is the caller's business; [`imported_files`] says which ones a file needs.
 //!
 //! | to | ask |
 //! | --- | --- |

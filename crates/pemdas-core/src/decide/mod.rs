@@ -4,15 +4,15 @@
 //!
 //! | module | rule |
 //! | --- | --- |
-//! | [`need`] | 1: what is needed, and what is kept because that is not known |
-//! | [`inputs`] | 2: what a template sees |
-//! | [`settled`] | 3: caught up, settled, ready; 10: failed |
-//! | [`edges`] | 4: when an edge is open |
-//! | [`node`], [`converge`] | 5, 6, 11: who may act, what a closed edge holds, whose an object is |
-//! | [`removal`] | 7: what goes, and in which order |
-//! | [`deletion`] | 8: the end of an instance |
-//! | [`memory`], [`states`] | 9: states and onces |
-//! | [`report`] | 12: the conditions, the status, the events |
+//! | `need` | 1: what is needed, and what is kept because that is not known |
+//! | `inputs` | 2: what a template sees |
+//! | `settled` | 3: caught up, settled, ready; 10: failed |
+//! | `edges` | 4: when an edge is open |
+//! | `node`, `converge` | 5, 6, 11: who may act, what a closed edge holds, whose an object is |
+//! | `removal` | 7: what goes, and in which order |
+//! | `deletion` | 8: the end of an instance |
+//! | `memory`, `states` | 9: states and onces |
+//! | `report` | 12: the conditions, the status, the events |
 
 mod converge;
 mod deletion;
