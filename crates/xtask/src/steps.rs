@@ -88,7 +88,7 @@ fn testbed() -> Result<(), String> {
 }
 
 fn test() -> Result<(), String> {
-    succeed(&mut cargo(&["test", "--locked", "--workspace", "--lib", "--bins", "--tests"]))
+    succeed(&mut cargo(&["test", "--locked", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"]))
 }
 
 fn doctest() -> Result<(), String> {

@@ -6,8 +6,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel, sync_channel};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::frame::{FromWorker, ToWorker, parse, read_bytes, write_bytes};
@@ -43,7 +42,8 @@ pub(super) struct Worker {
     child: Child,
     to: Sender<Vec<u8>>,
     from: Receiver<io::Result<Vec<u8>>>,
-    stderr: Arc<Mutex<Vec<u8>>>,
+    /// Gives its last words, when it has ended.
+    complaints: Option<JoinHandle<Vec<u8>>>,
     limits: Limits,
     isolation: Isolation,
     answered: u64,
@@ -88,19 +88,19 @@ impl Worker {
         let (to, outgoing) = channel();
         // One message may wait; a worker that says more than it was asked is stopped by its own pipe.
         let (incoming, from) = sync_channel(1);
-        let stderr = Arc::new(Mutex::new(Vec::new()));
+        let mut complaints = None;
         if let (Some(stdin), Some(stdout), Some(errors)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         {
-            let kept = Arc::clone(&stderr);
             thread::Builder::new().name("worker-in".to_owned()).spawn(move || write_all(stdin, &outgoing))?;
             thread::Builder::new()
                 .name("worker-out".to_owned())
                 .spawn(move || read_all(stdout, |frame| incoming.send(frame).is_ok()))?;
-            thread::Builder::new().name("worker-err".to_owned()).spawn(move || keep(errors, &kept))?;
+            let reader = thread::Builder::new().name("worker-err".to_owned());
+            complaints = Some(reader.spawn(move || keep(errors))?);
         }
         let isolation = Isolation::default();
-        Ok(Self { child, to, from, stderr, limits: limits.clone(), isolation, answered: 0 })
+        Ok(Self { child, to, from, complaints, limits: limits.clone(), isolation, answered: 0 })
     }
 
     /// Asks the worker. After a failure that [`Worker::is_spent`] tells of, it is of no more use.
@@ -177,8 +177,9 @@ impl Worker {
             }
         };
         self.kill();
-        let words =
-            self.stderr.lock().map(|kept| String::from_utf8_lossy(&kept).into_owned()).unwrap_or_default();
+        // Its end closes the pipe, so this does not wait for long; looking earlier could miss the last words.
+        let words = self.complaints.take().and_then(|reader| reader.join().ok()).unwrap_or_default();
+        let words = String::from_utf8_lossy(&words);
         // Nobody but the kernel, short of memory, sends that signal to a worker that we have not given up.
         let killed =
             status.and_then(|status| status.signal()) == Some(rustix::process::Signal::KILL.as_raw());
@@ -227,12 +228,12 @@ fn read_all(mut stdout: ChildStdout, mut deliver: impl FnMut(io::Result<Vec<u8>>
 }
 
 /// Keeps the beginning of what a worker complains of, and reads on so that it never waits for us.
-fn keep(mut stderr: ChildStderr, kept: &Mutex<Vec<u8>>) {
+fn keep(mut stderr: ChildStderr) -> Vec<u8> {
+    let mut kept = Vec::new();
     let mut chunk = [0_u8; 1024];
     while let Ok(length @ 1..) = stderr.read(&mut chunk) {
-        if let (Ok(mut kept), Some(read)) = (kept.lock(), chunk.get(..length)) {
-            let room = STDERR_BYTES.saturating_sub(kept.len());
-            kept.extend(read.iter().take(room));
-        }
+        let room = STDERR_BYTES.saturating_sub(kept.len());
+        kept.extend(chunk.iter().take(length.min(room)));
     }
+    kept
 }
