@@ -1,0 +1,242 @@
+//! States and onces: what is remembered, and what a change or a revert does.
+
+use serde_json::{Value, json};
+use std::rc::Rc;
+
+use super::{at_rest, clean, jobs, rounds, stalled, there, v};
+use crate::action::Action;
+use crate::blueprint::Superseded;
+use crate::evaluate::Answer;
+use crate::explore::lab::key;
+use crate::explore::properties::{chain, diamond, drain, job, replaced};
+use crate::explore::sim::{Fault, Sim};
+use crate::ledger::End;
+use crate::shape::Shape;
+use crate::world::Fact;
+
+pub(super) fn cleanup_neither_loses_nor_reruns_a_job() {
+    for crash in [false, true] {
+        let mut sim = Sim::new(&[job()], &json!({ "v": 1 }));
+        for _ in 0..12 {
+            if !jobs(&sim).is_empty() {
+                break;
+            }
+            rounds(&mut sim, 1);
+            sim.control(&key("Thing", "a-before"), End::Passed);
+        }
+        let name = jobs(&sim)[0].clone();
+        sim.control(&name, End::Passed);
+        sim.cluster.delete(&name);
+        sim.deliver_all();
+        sim.decide();
+        let release = sim.flights.iter().position(|it| matches!(it, Action::Release { .. }));
+        if let (true, Some(at)) = (crash, release) {
+            sim.land(at, Fault::None);
+        }
+        if crash {
+            sim.crash();
+            sim.late.clear();
+        }
+        assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+        clean(&sim);
+        assert_eq!(sim.entry("job").unwrap().attempt, 1);
+    }
+}
+
+pub(super) fn a_failure_is_resumed_once() {
+    let mut sim = Sim::new(&[job()], &json!({ "v": 1 }));
+    let fail = |sim: &mut Sim| {
+        for _ in 0..14 {
+            rounds(sim, 1);
+            sim.control(&key("Thing", "a-before"), End::Passed);
+            for name in jobs(sim) {
+                sim.control(&name, End::Failed);
+            }
+        }
+    };
+    fail(&mut sim);
+    assert!(stalled(&sim, "Failed"), "{:?}", sim.stalled());
+    assert_eq!(sim.entry("job").unwrap().attempt, 1);
+    sim.annotate("resume", "one");
+    fail(&mut sim);
+    assert_eq!(sim.entry("job").unwrap().attempt, 2, "a nonce starts one attempt");
+    assert!(!there(&sim, "Note", "a-after"));
+    sim.annotate("resume", "two");
+    assert!(sim.settle() && sim.is_ready());
+    assert_eq!(sim.entry("job").unwrap().attempt, 3);
+}
+
+pub(super) fn a_failure_opens_the_edges_that_want_it() {
+    let lab = job().template("note", "Note", &[]).orders("note", "job").until("note", "job", Shape::Failed);
+    let lab = lab.also_if("app", "note", "on");
+    let mut sim = Sim::new(&[lab], &json!({ "v": 1, "on": true }));
+    for _ in 0..14 {
+        rounds(&mut sim, 1);
+        sim.control(&key("Thing", "a-before"), End::Passed);
+        for name in jobs(&sim) {
+            sim.control(&name, End::Failed);
+        }
+    }
+    assert!(there(&sim, "Note", "a-note") && !there(&sim, "Note", "a-after"));
+}
+
+pub(super) fn a_job_that_is_deleted_is_not_rerun() {
+    let mut sim = Sim::new(&[job()], &json!({ "v": 1 }));
+    for _ in 0..12 {
+        rounds(&mut sim, 1);
+        sim.control(&key("Thing", "a-before"), End::Passed);
+    }
+    let name = jobs(&sim)[0].clone();
+    sim.cluster.delete(&name);
+    sim.settle();
+    assert!(stalled(&sim, "Cut"), "{:?}", sim.stalled());
+    assert!(jobs(&sim).is_empty(), "released");
+    assert_eq!(sim.entry("job").unwrap().attempt, 1);
+}
+
+pub(super) fn an_unfinished_attempt_is_waited_for() {
+    for cancel in [false, true] {
+        let lab = job().with("job", |it| {
+            it.superseded = if cancel { Superseded::Cancel } else { Superseded::Wait };
+        });
+        let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
+        for _ in 0..12 {
+            rounds(&mut sim, 1);
+            sim.control(&key("Thing", "a-before"), End::Passed);
+        }
+        let first = jobs(&sim);
+        assert_eq!(first.len(), 1);
+        sim.set_spec(&json!({ "v": 2 }));
+        for _ in 0..12 {
+            rounds(&mut sim, 1);
+            sim.control(&key("Thing", "a-before"), End::Passed);
+            assert!(jobs(&sim).len() < 2, "two keys at once");
+        }
+        if !cancel {
+            assert!(stalled(&sim, "Superseded") && jobs(&sim) == first);
+        }
+        assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+        assert!(!jobs(&sim).contains(&first[0]), "the object of the older attempt goes");
+    }
+}
+
+pub(super) fn each_attempt_has_a_name_of_its_own() {
+    let mut sim = at_rest(&[job()], json!({ "v": 1 }));
+    let first = jobs(&sim);
+    sim.set_spec(&json!({ "v": 2 }));
+    assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+    clean(&sim);
+    assert_ne!(jobs(&sim), first);
+    assert_eq!(sim.entry("job").unwrap().attempt, 2);
+}
+
+pub(super) fn an_unknown_key_keeps_the_last() {
+    let mut lab = job();
+    let key_function =
+        lab.function("nodes.job.key", &["root.spec.when"], |the| match &the["root"]["spec"]["when"] {
+            Value::Null => Answer::Missing("spec.when".to_owned()),
+            value => Answer::Value(value.clone()),
+        });
+    lab.node("job").key = Some(key_function);
+    let mut sim = at_rest(&[lab], json!({ "v": 1, "when": 1 }));
+    sim.set_spec(&json!({ "v": 1 }));
+    assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+    assert_eq!(sim.entry("job").unwrap().attempt, 1);
+}
+
+fn watch_record(sim: &mut Sim) {
+    sim.watcher = Some(Rc::new(|sim, action| {
+        let (Action::Create { key, body } | Action::Change { key, body, .. }) = action else { return None };
+        let drained = sim.entry("drained");
+        if key.name == "a-migrated" && drained.is_none_or(|it| it.end != Some(End::Passed)) {
+            return Some("migrated before the record says that it was drained".to_owned());
+        }
+        if key.name == "a-serving" {
+            if let Action::Change { resource_version: None, .. } = action {
+                return Some("an object with states is changed without its resourceVersion".to_owned());
+            }
+            let state = if body["spec"]["replicas"] == 0 { "drained" } else { "serving" };
+            if sim.entry(state).is_none_or(|it| it.due || it.attempt == 0) {
+                return Some(format!("{state} is applied before its attempt is recorded"));
+            }
+        }
+        None
+    }));
+}
+
+pub(super) fn a_schema_change_drains_migrates_and_serves() {
+    let mut sim = at_rest(&[drain()], json!({ "v": 1 }));
+    let uid = sim.live(&key("Server", "a-serving")).unwrap().uid.clone();
+    watch_record(&mut sim);
+    sim.set_spec(&json!({ "v": 2 }));
+    let mut was_drained = false;
+    for _ in 0..30 {
+        rounds(&mut sim, 1);
+        sim.control_all();
+        let replicas = sim.live(&key("Server", "a-serving")).unwrap().body["spec"]["replicas"].clone();
+        was_drained |= replicas == 0;
+        if v(&sim, "Thing", "a-migrated") == 2
+            && sim.was_ready.get(&key("Thing", "a-migrated")) == Some(&false)
+        {
+            assert_eq!(replicas, 0);
+        }
+    }
+    assert!(sim.settle() && sim.is_ready() && was_drained);
+    clean(&sim);
+    let server = sim.live(&key("Server", "a-serving")).unwrap();
+    assert!(server.uid == uid && server.body["spec"]["replicas"] == 2);
+}
+
+pub(super) fn flapping_drains_and_deletes_nothing() {
+    for lab in [chain(), diamond(), drain(), job(), replaced()] {
+        let mut sim = at_rest(&[lab], json!({ "v": 1, "on": true }));
+        let before = sim.result();
+        let keys: Vec<_> = sim.cluster.objects.keys().cloned().collect();
+        for key in keys {
+            sim.flap(&key);
+            rounds(&mut sim, 3);
+            assert!(sim.deleted.is_empty(), "{:?}", sim.deleted);
+            assert_eq!(sim.result(), before);
+            sim.control_all();
+        }
+        assert!(sim.settle() && sim.is_ready());
+    }
+}
+
+/// One small step, the same each time: reverting after every single one of them is worth a test.
+fn small_step(sim: &mut Sim, number: usize) {
+    match number % 4 {
+        0 => {
+            sim.deliver_all();
+        }
+        1 => {
+            sim.decide();
+        }
+        2 => sim.land(0, Fault::None),
+        _ => {
+            sim.control_all();
+            sim.world.learn(Fact::Now(sim.world.now + 1_000));
+        }
+    }
+}
+
+pub(super) fn reverting_at_every_step_changes_nothing() {
+    for lab in [chain(), drain(), replaced(), job()] {
+        let start = at_rest(&[lab], json!({ "v": 1 }));
+        let uids = |sim: &Sim| -> Vec<_> {
+            let kept = sim.claimed().into_iter().filter(|(_, _, it)| it.attempt.is_none());
+            kept.map(|(key, live, _)| (key, live.uid.clone())).collect()
+        };
+        for steps in (0..48).step_by(2) {
+            let mut sim = start.clone();
+            sim.set_spec(&json!({ "v": 2 }));
+            (0..steps).for_each(|number| small_step(&mut sim, number));
+            sim.set_spec(&json!({ "v": 1 }));
+            assert!(sim.settle() && sim.is_ready(), "after {steps}: {:?}", sim.stalled());
+            clean(&sim);
+            assert_eq!(sim.result(), start.result(), "after {steps}");
+            let same = uids(&sim) == uids(&start) || sim.deleted.iter().any(|it| it.name.starts_with("a-a-"));
+            assert!(same, "after {steps}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Directed accidents: one small world for each sentence of the rules, without chance.
+
+mod memory;
+mod objects;
+mod removal;
+mod report;
+
+use crate::explore::lab::{Lab, key, kind};
+use crate::explore::sim::Sim;
+use crate::world::Fact;
+use memory::{
+    a_failure_is_resumed_once, a_failure_opens_the_edges_that_want_it, a_job_that_is_deleted_is_not_rerun,
+    a_schema_change_drains_migrates_and_serves, an_unfinished_attempt_is_waited_for,
+    an_unknown_key_keeps_the_last, cleanup_neither_loses_nor_reruns_a_job,
+    each_attempt_has_a_name_of_its_own, flapping_drains_and_deletes_nothing,
+    reverting_at_every_step_changes_nothing,
+};
+use objects::{
+    a_closed_edge_holds_and_repairs, a_closed_edge_keeps_the_members,
+    a_collection_that_cannot_be_seen_deletes_nothing, a_fight_ends_stalled,
+    a_generation_that_was_not_observed_is_not_ready, a_new_desired_takes_nothing,
+    a_terminating_object_is_left_alone, an_absence_comes_after_what_it_waits_for,
+    an_edge_needs_a_settled_precursor, an_object_in_the_way_is_not_touched,
+    an_object_that_appears_meanwhile_is_not_touched, an_unknown_condition_keeps_and_holds,
+    depth_takes_as_many_rounds, drift_is_put_right_by_force, nothing_is_removed_while_members_are_unknown,
+    what_another_instance_claims_is_not_touched,
+};
+use removal::{
+    a_broken_blueprint_blocks_no_removal_and_skips_nothing, a_list_of_an_earlier_lease_does_not_count,
+    a_renamed_node_keeps_its_object, a_replacement_is_ready_before_the_old_goes,
+    a_terminating_namespace_ends, an_attempt_makes_what_comes_later_due,
+    objects_of_a_root_that_was_not_seen_going_are_left, the_finalizer_comes_first,
+    the_nodes_of_the_deletion_run_first, what_is_to_stay_stays, with_before_the_old_goes_first,
+};
+use report::{
+    a_failure_of_an_older_generation_is_not_told, a_gate_waits_for_a_human,
+    a_restored_root_takes_its_objects_back_when_told, a_seed_is_recorded_before_it_is_used,
+    a_template_that_never_settles_is_told, a_write_that_was_not_seen_holds_removal,
+    all_members_are_waited_for, an_error_is_told, an_immutable_change_is_told_or_made_anew,
+    leaving_the_selector_removes, old_records_are_not_acted_on, older_edges_give_way_in_a_circle,
+    our_own_status_changes_nothing, the_order_of_facts_does_not_matter, the_status_is_written_once_a_second,
+    the_why_leads_to_the_root_cause, waiting_for_absence_looks_at_the_object,
+    what_contradicts_itself_is_told_and_blocks_no_deletion, what_is_observed_is_read_and_never_written,
+};
+use serde_json::Value;
+
+#[expect(clippy::needless_pass_by_value, reason = "a literal at every call")]
+fn at_rest(labs: &[Lab], spec: Value) -> Sim {
+    let mut sim = Sim::new(labs, &spec);
+    assert!(sim.settle(), "it does not come to rest");
+    assert!(sim.is_ready(), "not ready: {:?} {:?}", sim.stalled(), sim.decision);
+    clean(&sim);
+    sim
+}
+
+fn clean(sim: &Sim) {
+    assert!(sim.violations.is_empty(), "{:?}", sim.violations);
+}
+
+fn rounds(sim: &mut Sim, count: usize) {
+    for _ in 0..count {
+        sim.round();
+        sim.world.learn(Fact::Now(sim.world.now + 1_000));
+    }
+    clean(sim);
+}
+
+fn v(sim: &Sim, kind_name: &str, name: &str) -> Value {
+    sim.live(&key(kind_name, name)).map_or(Value::Null, |it| it.body["spec"]["v"].clone())
+}
+
+fn there(sim: &Sim, kind_name: &str, name: &str) -> bool {
+    sim.live(&key(kind_name, name)).is_some()
+}
+
+fn stalled(sim: &Sim, word: &str) -> bool {
+    sim.stalled().iter().any(|it| it.contains(word))
+}
+
+fn delete_root(sim: &mut Sim) {
+    let root = sim.cluster.root.clone();
+    sim.cluster.delete(&root);
+}
+
+fn jobs(sim: &Sim) -> Vec<crate::world::ObjectKey> {
+    sim.cluster.objects.keys().filter(|it| it.kind == kind("Job")).cloned().collect()
+}
+
+macro_rules! properties {
+    ($($name:ident,)*) => {
+        /// Every directed accident, by name.
+        pub(super) const DIRECTED: &[(&str, fn())] = &[$((stringify!($name), $name),)*];
+        mod tests {
+            $(#[test] fn $name() { super::$name(); })*
+        }
+    };
+}
+
+properties! {
+    depth_takes_as_many_rounds,
+    drift_is_put_right_by_force,
+    a_fight_ends_stalled,
+    a_new_desired_takes_nothing,
+    an_object_in_the_way_is_not_touched,
+    an_object_that_appears_meanwhile_is_not_touched,
+    what_another_instance_claims_is_not_touched,
+    an_absence_comes_after_what_it_waits_for,
+    an_unknown_condition_keeps_and_holds,
+    nothing_is_removed_while_members_are_unknown,
+    a_closed_edge_keeps_the_members,
+    a_collection_that_cannot_be_seen_deletes_nothing,
+    a_generation_that_was_not_observed_is_not_ready,
+    an_edge_needs_a_settled_precursor,
+    a_terminating_object_is_left_alone,
+    a_closed_edge_holds_and_repairs,
+    cleanup_neither_loses_nor_reruns_a_job,
+    a_failure_is_resumed_once,
+    a_failure_opens_the_edges_that_want_it,
+    a_job_that_is_deleted_is_not_rerun,
+    an_unfinished_attempt_is_waited_for,
+    each_attempt_has_a_name_of_its_own,
+    an_unknown_key_keeps_the_last,
+    a_schema_change_drains_migrates_and_serves,
+    flapping_drains_and_deletes_nothing,
+    a_renamed_node_keeps_its_object,
+    an_attempt_makes_what_comes_later_due,
+    a_replacement_is_ready_before_the_old_goes,
+    with_before_the_old_goes_first,
+    the_finalizer_comes_first,
+    the_nodes_of_the_deletion_run_first,
+    a_broken_blueprint_blocks_no_removal_and_skips_nothing,
+    a_terminating_namespace_ends,
+    what_is_to_stay_stays,
+    objects_of_a_root_that_was_not_seen_going_are_left,
+    a_list_of_an_earlier_lease_does_not_count,
+    our_own_status_changes_nothing,
+    the_status_is_written_once_a_second,
+    an_error_is_told,
+    a_template_that_never_settles_is_told,
+    a_seed_is_recorded_before_it_is_used,
+    a_gate_waits_for_a_human,
+    a_failure_of_an_older_generation_is_not_told,
+    waiting_for_absence_looks_at_the_object,
+    all_members_are_waited_for,
+    older_edges_give_way_in_a_circle,
+    what_contradicts_itself_is_told_and_blocks_no_deletion,
+    an_immutable_change_is_told_or_made_anew,
+    the_order_of_facts_does_not_matter,
+    the_why_leads_to_the_root_cause,
+    a_write_that_was_not_seen_holds_removal,
+    old_records_are_not_acted_on,
+    what_is_observed_is_read_and_never_written,
+    a_restored_root_takes_its_objects_back_when_told,
+    leaving_the_selector_removes,
+    reverting_at_every_step_changes_nothing,
+}

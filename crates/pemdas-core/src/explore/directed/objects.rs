@@ -1,0 +1,237 @@
+//! Objects, edges and members: who acts, what is held, what is not touched.
+
+use serde_json::json;
+
+use super::{at_rest, clean, rounds, stalled, there, v};
+use crate::action::Action;
+use crate::blueprint::Own;
+use crate::decide::decide;
+use crate::evaluate::Answer;
+use crate::explore::lab::{Lab, key, kind, shape};
+use crate::explore::properties::{chain, conditional, diamond, fleet};
+use crate::explore::sim::Sim;
+use crate::shape::Shape;
+use crate::world::{ROOT_LABEL, Sight};
+
+pub(super) fn depth_takes_as_many_rounds() {
+    let mut sim = Sim::new(&[diamond()], &json!({ "v": 1 }));
+    sim.round(); // the finalizer
+    sim.round();
+    assert_eq!(sim.created, 1, "a");
+    sim.round();
+    assert_eq!(sim.created, 3, "b and c at once");
+    sim.control_all();
+    sim.round();
+    assert_eq!(sim.created, 4, "d");
+    clean(&sim);
+}
+
+pub(super) fn drift_is_put_right_by_force() {
+    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
+    sim.cluster.edit(&key("Thing", "a-a"), "hand", &json!({ "spec": { "v": 9 } }));
+    rounds(&mut sim, 3);
+    assert_eq!(v(&sim, "Thing", "a-a"), 1);
+}
+
+pub(super) fn a_fight_ends_stalled() {
+    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
+    let before = sim.cluster.version;
+    for _ in 0..12 {
+        sim.cluster.edit(&key("Thing", "a-a"), "robot", &json!({ "spec": { "v": 9 } }));
+        rounds(&mut sim, 2);
+        sim.control_all();
+    }
+    rounds(&mut sim, 1);
+    assert!(stalled(&sim, "Contended"), "{:?}", sim.stalled());
+    assert!(sim.cluster.version - before < 60, "it fought on");
+}
+
+pub(super) fn a_new_desired_takes_nothing() {
+    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
+    sim.cluster.edit(&key("Thing", "a-a"), "hand", &json!({ "spec": { "v": 9 } }));
+    sim.set_spec(&json!({ "v": 2 }));
+    rounds(&mut sim, 4);
+    assert_eq!(v(&sim, "Thing", "a-a"), 9);
+    assert!(stalled(&sim, "Conflict"));
+}
+
+pub(super) fn an_object_in_the_way_is_not_touched() {
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
+    sim.cluster.create(&key("Thing", "a-a"), "somebody", json!({ "spec": { "v": 7 } }));
+    assert!(sim.settle());
+    clean(&sim);
+    assert!(stalled(&sim, "Exists") && v(&sim, "Thing", "a-a") == 7);
+    let adopt = chain().with("a", |it| it.own = Own::Adopt);
+    let mut sim = Sim::new(&[adopt], &json!({ "v": 1 }));
+    sim.cluster.create(
+        &key("Thing", "a-a"),
+        "somebody",
+        json!({ "kind": "Thing", "metadata": { "name": "a-a" }, "spec": { "other": 7 } }),
+    );
+    assert!(sim.settle() && sim.is_ready());
+    clean(&sim);
+}
+
+pub(super) fn an_object_that_appears_meanwhile_is_not_touched() {
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
+    sim.round();
+    sim.decide();
+    sim.cluster.create(&key("Thing", "a-a"), "somebody", json!({ "spec": { "v": 7 } }));
+    assert!(sim.settle());
+    clean(&sim);
+    assert!(stalled(&sim, "Exists") && v(&sim, "Thing", "a-a") == 7);
+}
+
+pub(super) fn what_another_instance_claims_is_not_touched() {
+    let claimed = json!({ "metadata": { "labels": { ROOT_LABEL: "u99" } }, "spec": { "v": 7 } });
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
+    sim.cluster.create(&key("Thing", "a-a"), "other", claimed.clone());
+    assert!(sim.settle());
+    clean(&sim);
+    assert!(stalled(&sim, "Exists") && v(&sim, "Thing", "a-a") == 7);
+    let lab = Lab::new().absent("old", "Thing", "legacy", &[]).also("app", "old");
+    let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
+    sim.cluster.create(&key("Thing", "legacy"), "other", claimed);
+    sim.settle();
+    assert!(there(&sim, "Thing", "legacy") && stalled(&sim, "Exists"));
+}
+
+pub(super) fn an_absence_comes_after_what_it_waits_for() {
+    let lab = chain().absent("old", "Thing", "legacy", &["b"]).also("app", "old");
+    let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
+    sim.cluster.create(&key("Thing", "legacy"), "somebody", json!({ "spec": {} }));
+    sim.asleep.push(key("Thing", "a-b"));
+    sim.settle();
+    assert!(there(&sim, "Thing", "legacy"));
+    sim.asleep.clear();
+    assert!(sim.settle() && sim.is_ready());
+    assert!(!there(&sim, "Thing", "legacy"));
+}
+
+pub(super) fn an_unknown_condition_keeps_and_holds() {
+    let mut sim = at_rest(&[conditional()], json!({ "v": 1, "on": true }));
+    sim.set_spec(&json!({ "v": 1 }));
+    sim.settle();
+    assert!(there(&sim, "Thing", "a-extra") && sim.deleted.is_empty());
+    assert!(!sim.is_ready(), "ready although it is not known what is needed");
+    let mut sim = Sim::new(&[conditional()], &json!({ "v": 1 }));
+    sim.settle();
+    assert!(!there(&sim, "Note", "a-last"), "created although its precursor is perhaps needed");
+    sim.set_spec(&json!({ "v": 1, "on": false }));
+    assert!(sim.settle() && sim.is_ready() && there(&sim, "Note", "a-last"));
+}
+
+pub(super) fn nothing_is_removed_while_members_are_unknown() {
+    let mut less = fleet();
+    less.blueprint.nodes.remove("front");
+    less.node("app").also.remove("front");
+    let members = json!({ "x": 1 });
+    let mut sim = at_rest(&[fleet(), less], json!({ "v": 1, "members": members }));
+    sim.program = Some(1);
+    sim.set_spec(&json!({ "v": 1 }));
+    sim.settle();
+    assert!(sim.deleted.is_empty(), "{:?}", sim.deleted);
+    assert!(!sim.is_ready());
+    sim.set_spec(&json!({ "v": 1, "members": members }));
+    assert!(sim.settle() && sim.is_ready());
+    assert!(!there(&sim, "Note", "a-front"));
+}
+
+pub(super) fn a_closed_edge_keeps_the_members() {
+    let mut lab = fleet();
+    lab.blueprint.nodes.remove("front");
+    lab.node("app").also.remove("front");
+    let mut sim = at_rest(&[lab], json!({ "v": 1, "members": { "x": 1, "y": 1 } }));
+    sim.asleep.push(key("Thing", "a-base"));
+    sim.flap(&key("Thing", "a-base"));
+    sim.set_spec(&json!({ "v": 1, "members": { "y": 1, "z": 1 } }));
+    sim.settle();
+    assert!(there(&sim, "Thing", "a-unit-x") && !there(&sim, "Thing", "a-unit-z"));
+    sim.asleep.clear();
+    assert!(sim.settle() && sim.is_ready());
+    assert!(!there(&sim, "Thing", "a-unit-x") && there(&sim, "Thing", "a-unit-z"));
+}
+
+fn collection() -> Lab {
+    let mut lab = Lab::new().select("all", "Note").template("unit", "Thing", &[]).for_each("unit", "unused");
+    let path = "nodes.unit.before.all.extract";
+    let extract = lab.function(path, &[""], |live| {
+        let names = live.as_object().into_iter().flatten().map(|(_, it)| it["metadata"]["name"].clone());
+        Answer::Value(names.map(|it| (it.as_str().unwrap_or_default().to_owned(), json!(1))).collect())
+    });
+    let for_each = lab.function("nodes.unit.for_each", &["all"], |the| Answer::Value(the["all"].clone()));
+    let mut edge = crate::blueprint::SequenceEdge::new(crate::explore::lab::span());
+    edge.extract = Some(extract);
+    edge.until = Some(shape(Shape::Any));
+    lab.node("unit").before.insert("all".to_owned(), edge);
+    lab.node("unit").for_each = Some(for_each);
+    lab.also("app", "unit")
+}
+
+pub(super) fn a_collection_that_cannot_be_seen_deletes_nothing() {
+    for sight in [Sight::Unsynced, Sight::Forbidden, Sight::NoSuchKind] {
+        let mut sim = Sim::new(&[collection()], &json!({ "v": 1 }));
+        sim.cluster.create(&key("Note", "x"), "somebody", json!({ "metadata": { "name": "x" } }));
+        assert!(sim.settle() && sim.is_ready());
+        assert!(there(&sim, "Thing", "a-unit-x"));
+        sim.world.objects.retain(|it, _| it.kind != kind("Note"));
+        if let Some(view) = sim.world.kinds.get_mut(&kind("Note")) {
+            view.sight = sight;
+        }
+        let decision = decide(sim.program(), &sim.world);
+        assert!(!decision.actions.iter().any(Action::moves_the_cluster), "{:?}", decision.actions);
+        assert!(!decision.conditions.ready);
+    }
+    let mut sim = Sim::new(&[collection()], &json!({ "v": 1 }));
+    sim.cluster.create(&key("Note", "x"), "somebody", json!({ "metadata": { "name": "x" } }));
+    sim.settle();
+    sim.cluster.delete(&key("Note", "x"));
+    assert!(sim.settle() && sim.is_ready() && !there(&sim, "Thing", "a-unit-x"), "an empty one is a value");
+}
+
+pub(super) fn a_generation_that_was_not_observed_is_not_ready() {
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
+    sim.round();
+    sim.round();
+    sim.cluster
+        .set_status(&key("Thing", "a-a"), json!({ "conditions": [{ "type": "Ready", "status": "True" }] }));
+    rounds(&mut sim, 3);
+    assert!(!there(&sim, "Thing", "a-b"), "b came after a status that names no generation");
+}
+
+pub(super) fn an_edge_needs_a_settled_precursor() {
+    let lab = chain().until("b", "a", Shape::Any);
+    let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
+    sim.asleep.push(key("Thing", "a-a"));
+    sim.settle();
+    assert!(!there(&sim, "Thing", "a-b"));
+}
+
+pub(super) fn a_terminating_object_is_left_alone() {
+    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
+    let mut live = (**sim.live(&key("Thing", "a-a")).unwrap()).clone();
+    live.finalizers.insert("somebody/else".to_owned());
+    sim.cluster.store(live);
+    sim.cluster.delete(&key("Thing", "a-a"));
+    sim.set_spec(&json!({ "v": 2 }));
+    rounds(&mut sim, 4);
+    assert_eq!(v(&sim, "Thing", "a-a"), 1, "applied although it is going");
+    assert!(!sim.is_ready());
+}
+
+pub(super) fn a_closed_edge_holds_and_repairs() {
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
+    sim.asleep.push(key("Thing", "a-a"));
+    sim.settle();
+    assert!(!there(&sim, "Thing", "a-b"), "created over a closed edge");
+    sim.asleep.clear();
+    assert!(sim.settle() && sim.is_ready());
+    sim.flap(&key("Thing", "a-a"));
+    sim.asleep.push(key("Thing", "a-a"));
+    sim.cluster.delete(&key("Thing", "a-b"));
+    rounds(&mut sim, 4);
+    assert!(there(&sim, "Thing", "a-b"), "what was deleted behind a closed edge does not return");
+    sim.set_spec(&json!({ "v": 2 }));
+    rounds(&mut sim, 4);
+    assert_eq!(v(&sim, "Thing", "a-b"), 1, "changed over a closed edge");
+}

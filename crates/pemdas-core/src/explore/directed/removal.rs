@@ -1,0 +1,173 @@
+//! What goes: renamed and replaced objects, deletions, roots that are gone.
+
+use serde_json::json;
+use std::rc::Rc;
+
+use super::{at_rest, clean, delete_root, rounds, stalled, there, v};
+use crate::action::Action;
+use crate::blueprint::{OnDelete, Replace};
+use crate::decide::decide;
+use crate::explore::lab::{Lab, key};
+use crate::explore::properties::{chain, diamond, drain, renamed, replaced};
+use crate::explore::sim::Sim;
+use crate::world::{FINALIZER, Lease};
+
+pub(super) fn a_renamed_node_keeps_its_object() {
+    let mut sim = at_rest(&[chain(), renamed()], json!({ "v": 1 }));
+    let uid = sim.live(&key("Thing", "a-b")).unwrap().uid.clone();
+    sim.program = Some(1);
+    assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+    clean(&sim);
+    assert_eq!(sim.live(&key("Thing", "a-b")).unwrap().uid, uid);
+    assert!(sim.deleted.is_empty());
+    let one = Lab::new().template("x", "Thing", &[]).also("app", "x");
+    let mut other = one.clone();
+    let node = other.blueprint.nodes.remove("x").unwrap();
+    other.blueprint.nodes.insert("y".to_owned(), node);
+    other.node("app").also.clear();
+    let mut sim = at_rest(&[one, other.also("app", "y")], json!({ "v": 1 }));
+    sim.watcher = Some(Rc::new(|_, action| {
+        matches!(action, Action::Delete { .. }).then(|| "a renamed node's object is to be deleted".to_owned())
+    }));
+    sim.program = Some(1);
+    assert!(sim.settle() && sim.is_ready());
+    clean(&sim);
+}
+
+pub(super) fn an_attempt_makes_what_comes_later_due() {
+    let lab = drain().template("job", "Job", &[]).once("job").keyed("job", "root.metadata.name");
+    let lab = lab.orders("job", "drained").orders("serving", "job").also("app", "job");
+    let mut sim = at_rest(&[lab], json!({ "v": 1 }));
+    assert_eq!(sim.entry("job").unwrap().attempt, 1);
+    sim.set_spec(&json!({ "v": 2 }));
+    assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+    assert_eq!(sim.entry("job").unwrap().attempt, 2, "it was drained again, and the job did not run again");
+}
+
+pub(super) fn a_replacement_is_ready_before_the_old_goes() {
+    let mut sim = at_rest(&[replaced()], json!({ "v": 1 }));
+    sim.asleep.push(key("Thing", "a-a-2"));
+    sim.set_spec(&json!({ "v": 2 }));
+    sim.settle();
+    assert!(there(&sim, "Thing", "a-a-1") && there(&sim, "Thing", "a-a-2"));
+    sim.asleep.clear();
+    sim.asleep.push(key("Thing", "a-b"));
+    sim.settle();
+    assert!(there(&sim, "Thing", "a-a-1"), "b is not settled without it");
+    assert!(!sim.is_ready());
+    sim.asleep.clear();
+    assert!(sim.settle() && sim.is_ready() && !there(&sim, "Thing", "a-a-1"));
+    clean(&sim);
+    let alone = Lab::new().template("a", "Thing", &[]).named_by("a", "root.spec.v").also("app", "a");
+    let mut sim = at_rest(&[alone], json!({ "v": 1 }));
+    sim.asleep.push(key("Thing", "a-a-2"));
+    sim.set_spec(&json!({ "v": 2 }));
+    sim.settle();
+    assert!(there(&sim, "Thing", "a-a-1"), "a gap");
+}
+
+pub(super) fn with_before_the_old_goes_first() {
+    let lab = Lab::new().template("a", "Thing", &[]).named_by("a", "root.spec.v").also("app", "a");
+    let lab = lab.with("a", |it| it.replace = Replace::Before);
+    let mut sim = at_rest(&[lab], json!({ "v": 1 }));
+    sim.watcher = Some(Rc::new(|sim, action| {
+        let creates = matches!(action, Action::Create { .. });
+        (creates && there(sim, "Thing", "a-a-1")).then(|| "created while the old one is there".to_owned())
+    }));
+    sim.set_spec(&json!({ "v": 2 }));
+    for _ in 0..20 {
+        rounds(&mut sim, 1);
+        sim.control_all();
+        assert!(!(there(&sim, "Thing", "a-a-1") && there(&sim, "Thing", "a-a-2")), "both at once");
+    }
+    assert!(sim.settle() && sim.is_ready());
+}
+
+pub(super) fn the_finalizer_comes_first() {
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
+    sim.watcher = Some(Rc::new(|sim, action| {
+        let finalized = sim.root().is_some_and(|it| it.finalizers.contains(FINALIZER));
+        (matches!(action, Action::Create { .. }) && !finalized)
+            .then(|| "created before the finalizer".to_owned())
+    }));
+    sim.settle();
+    clean(&sim);
+}
+
+fn with_deletion() -> Lab {
+    drain().template("final", "Thing", &["serving"]).deleting("final")
+}
+
+pub(super) fn the_nodes_of_the_deletion_run_first() {
+    let mut sim = at_rest(&[with_deletion()], json!({ "v": 1 }));
+    assert!(!there(&sim, "Thing", "a-final"));
+    sim.asleep.push(key("Thing", "a-final"));
+    delete_root(&mut sim);
+    sim.settle();
+    sim.set_spec(&json!({ "v": 2 }));
+    sim.settle();
+    assert!(there(&sim, "Thing", "a-final") && there(&sim, "Server", "a-serving"));
+    assert_eq!(v(&sim, "Thing", "a-migrated"), 1, "what is frozen does not change");
+    sim.asleep.clear();
+    sim.settle();
+    assert!(sim.root().is_none() && sim.claimed().is_empty() && sim.cluster.ledger.is_none());
+    clean(&sim);
+}
+
+pub(super) fn a_broken_blueprint_blocks_no_removal_and_skips_nothing() {
+    let mut sim = at_rest(&[with_deletion()], json!({ "v": 1 }));
+    sim.program = None;
+    delete_root(&mut sim);
+    sim.settle();
+    assert!(there(&sim, "Server", "a-serving") && stalled(&sim, "DeletionBlocked"), "{:?}", sim.stalled());
+    sim.annotate("skip-deletion", "yes");
+    sim.settle();
+    assert!(sim.root().is_none() && sim.claimed().is_empty());
+    let mut sim = at_rest(&[diamond()], json!({ "v": 1 }));
+    sim.program = None;
+    delete_root(&mut sim);
+    sim.settle();
+    assert!(sim.root().is_none() && sim.claimed().is_empty());
+    clean(&sim);
+}
+
+pub(super) fn a_terminating_namespace_ends() {
+    let mut sim = at_rest(&[with_deletion()], json!({ "v": 1 }));
+    sim.cluster.namespace_ending = true;
+    delete_root(&mut sim);
+    sim.deliver_all();
+    let warned = sim.decide().actions.iter().any(|it| matches!(it, Action::Event(event) if event.warning));
+    sim.settle();
+    assert!(warned && sim.root().is_none() && sim.claimed().is_empty());
+    assert!(!there(&sim, "Thing", "a-final"));
+}
+
+pub(super) fn what_is_to_stay_stays() {
+    let lab = chain().with("c", |it| it.on_delete = OnDelete::Orphan);
+    let mut sim = at_rest(&[lab], json!({ "v": 1 }));
+    delete_root(&mut sim);
+    sim.settle();
+    assert!(there(&sim, "Note", "a-c") && sim.claimed().is_empty() && sim.root().is_none());
+}
+
+pub(super) fn objects_of_a_root_that_was_not_seen_going_are_left() {
+    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
+    sim.crash();
+    sim.relist();
+    sim.world.root.live = None;
+    sim.world.root.seen_going = false;
+    let decision = decide(sim.program(), &sim.world);
+    assert!(decision.actions.is_empty() && decision.conditions.stalled[0].contains("RootMissing"));
+    sim.world.root.seen_going = true;
+    assert!(!decide(sim.program(), &sim.world).actions.is_empty());
+}
+
+pub(super) fn a_list_of_an_earlier_lease_does_not_count() {
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
+    sim.round();
+    sim.world.lease = Lease { held: true, epoch: 2 };
+    let actions = sim.decide().actions.clone();
+    assert!(!actions.iter().any(|it| it.written().is_some()), "{actions:?}");
+    sim.world.lease.held = false;
+    assert!(sim.decide().actions.is_empty());
+}
