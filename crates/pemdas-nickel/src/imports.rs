@@ -3,7 +3,7 @@
 
 use std::thread;
 
-use crate::engine::import_paths;
+use crate::engine::{import_paths, name_within};
 use crate::library::is_library_file;
 
 /// The names, within the blueprint, of the files that the file `name` imports.
@@ -17,29 +17,11 @@ pub fn imported_files(name: &str, text: &str) -> Vec<String> {
         let lexing = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || import_paths(text));
         lexing.ok().and_then(|thread| thread.join().ok())
     });
-    paths.unwrap_or_default().iter().filter_map(|path| target_of(name, path)).collect()
+    let own = paths.unwrap_or_default().into_iter().filter(|path| !is_library_file(path));
+    own.filter_map(|path| name_within(name, &path)).collect()
 }
 
 const STACK: usize = 128 << 20;
-
-/// The name of what a file imports, if it can be a file of the blueprint.
-fn target_of(importer: &str, path: &str) -> Option<String> {
-    if is_library_file(path) || path.starts_with('/') || path.contains(['\0', '\\']) {
-        return None;
-    }
-    let mut parts: Vec<&str> = importer.split('/').collect();
-    parts.pop();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            name => parts.push(name),
-        }
-    }
-    Some(parts.join("/"))
-}
 
 #[cfg(test)]
 mod tests {

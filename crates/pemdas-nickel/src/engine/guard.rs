@@ -114,6 +114,15 @@ pub(crate) fn imports_of<'a>(ast: &'a Ast<'a>, max_depth: u64) -> Option<Vec<Fou
 
 /// The file that an import means: its name in the blueprint, or in the library. None if there is no such file.
 pub(crate) fn resolve(importer: &str, path: &str, exists: impl Fn(&str) -> bool) -> Option<String> {
+    let name = name_within(importer, path)?;
+    if exists(&name) {
+        return Some(name);
+    }
+    is_library_file(path).then(|| path.to_owned())
+}
+
+/// The name within the blueprint that an import of `importer` means. None if it leads out of it.
+pub(crate) fn name_within(importer: &str, path: &str) -> Option<String> {
     if path.starts_with('/') || path.contains(['\0', '\\']) {
         return None;
     }
@@ -128,11 +137,7 @@ pub(crate) fn resolve(importer: &str, path: &str, exists: impl Fn(&str) -> bool)
             name => parts.push(name),
         }
     }
-    let name = parts.join("/");
-    if exists(&name) {
-        return Some(name);
-    }
-    is_library_file(path).then(|| path.to_owned())
+    Some(parts.join("/"))
 }
 
 /// Says why an import is refused.

@@ -36,7 +36,7 @@ use crate::limits::Limits;
 use crate::request::{Answer, Failure, Input, Place, Request, Step};
 use crate::sources::Sources;
 use files::FileTable;
-pub(crate) use guard::import_paths;
+pub(crate) use guard::{import_paths, name_within};
 use meter::{Meter, MeteredCache};
 pub(crate) use values::check_request;
 
