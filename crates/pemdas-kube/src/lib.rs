@@ -4,3 +4,9 @@
 //! `architecture` of the workspace keeps Kubernetes clients out of every other crate.
 
 pub mod live;
+pub mod identity;
+pub mod refusal;
+pub mod resource;
+pub mod watch;
+pub mod call;
+pub mod ledgers;
