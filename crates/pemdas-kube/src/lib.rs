@@ -3,10 +3,12 @@
 //! **Invariant.** Decides nothing: it turns watch events into facts, and actions into calls. The test
 //! `architecture` of the workspace keeps Kubernetes clients out of every other crate.
 
-pub mod live;
+pub mod call;
+pub mod connect;
+pub mod crds;
 pub mod identity;
+pub mod ledgers;
+pub mod live;
 pub mod refusal;
 pub mod resource;
 pub mod watch;
-pub mod call;
-pub mod ledgers;
