@@ -153,8 +153,7 @@ pub async fn finalize(client: &Client, resource: &Resource, seen: &Live, ours: &
     let body = json!({ "metadata": {
         "uid": seen.uid, "resourceVersion": seen.resource_version.to_string(), "finalizers": finalizers,
     } });
-    let path =
-        format!("{}/{}?fieldManager=pemdas", resource.path(&seen.key.namespace), seen.key.name);
+    let path = format!("{}/{}?fieldManager=pemdas", resource.path(&seen.key.namespace), seen.key.name);
     let sent = Sent { method: Method::PATCH, path, content_type: MERGE, body, meant: Meant::Change };
     write(client, resource, sent).await
 }
@@ -169,8 +168,7 @@ pub async fn release(client: &Client, resource: &Resource, seen: &Live, disown: 
         body["metadata"]["labels"] = json!({ ROOT_LABEL: null });
         body["metadata"]["annotations"] = json!({ CLAIM_ANNOTATION: null });
     }
-    let path =
-        format!("{}/{}?fieldManager=pemdas", resource.path(&seen.key.namespace), seen.key.name);
+    let path = format!("{}/{}?fieldManager=pemdas", resource.path(&seen.key.namespace), seen.key.name);
     let sent = Sent { method: Method::PATCH, path, content_type: MERGE, body, meant: Meant::Change };
     write(client, resource, sent).await
 }
@@ -222,8 +220,10 @@ async fn write(client: &Client, resource: &Resource, sent: Sent) -> Done {
         return accepted(resource, &bytes);
     }
     let pause = head.headers.get(http::header::RETRY_AFTER).and_then(|it| it.to_str().ok()?.parse().ok());
-    let status: Status = serde_json::from_slice(&bytes).unwrap_or_else(|_| {
-        Status { code: head.status.as_u16(), message: head.status.to_string(), ..Status::default() }
+    let status: Status = serde_json::from_slice(&bytes).unwrap_or_else(|_| Status {
+        code: head.status.as_u16(),
+        message: head.status.to_string(),
+        ..Status::default()
     });
     if let Some(seconds) = pause.filter(|it| *it > 1) {
         // Until then nothing else is tried on the object: its write counts as under way.

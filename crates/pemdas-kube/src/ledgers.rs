@@ -82,8 +82,7 @@ pub async fn record(
         Err(outcome) => (outcome, None),
         Ok(answer) => {
             let version = answer.pointer("/metadata/resourceVersion").and_then(live::version).unwrap_or(0);
-            let fact =
-                LedgerFact::Present { resource_version: version, ledger: Box::new(ledger.clone()) };
+            let fact = LedgerFact::Present { resource_version: version, ledger: Box::new(ledger.clone()) };
             (WriteOutcome::Done(version), Some(fact))
         }
     }

@@ -4,11 +4,15 @@
 //! `architecture` of the workspace keeps Kubernetes clients out of every other crate.
 
 pub mod call;
+pub mod compile;
 pub mod connect;
 pub mod crds;
+pub mod hub;
 pub mod identity;
+pub mod key;
 pub mod ledgers;
 pub mod live;
+pub mod needs;
 pub mod refusal;
 pub mod resource;
 pub mod watch;

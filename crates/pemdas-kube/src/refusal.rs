@@ -101,15 +101,21 @@ mod tests {
         let conflict = status(json!({ "code": 409, "message": "Operation cannot be fulfilled" }));
         assert_eq!(refusal(&conflict, Meant::Create), Refusal::Exists);
         assert_eq!(refusal(&conflict, Meant::Change), Refusal::Changed);
-        let rbac = status(json!({ "code": 403, "message": "configmaps is forbidden: User \"x\" cannot create" }));
+        let rbac =
+            status(json!({ "code": 403, "message": "configmaps is forbidden: User \"x\" cannot create" }));
         assert!(matches!(refusal(&rbac, Meant::Create), Refusal::Forbidden(_)));
         let quota = status(json!({ "code": 403, "message": "exceeded quota: small" }));
         assert!(matches!(refusal(&quota, Meant::Create), Refusal::Denied(_)));
-        let ending = status(json!({ "code": 403, "message": "unable to create", "details": { "causes": [{ "reason": "NamespaceTerminating" }] } }));
+        let ending = status(
+            json!({ "code": 403, "message": "unable to create", "details": { "causes": [{ "reason": "NamespaceTerminating" }] } }),
+        );
         assert!(matches!(refusal(&ending, Meant::Create), Refusal::NoNamespace(_)));
-        let gone = status(json!({ "code": 404, "message": "x not found", "details": { "kind": "configmaps" } }));
+        let gone =
+            status(json!({ "code": 404, "message": "x not found", "details": { "kind": "configmaps" } }));
         assert_eq!(refusal(&gone, Meant::Change), Refusal::Gone);
-        let nowhere = status(json!({ "code": 404, "message": "namespaces \"n\" not found", "details": { "kind": "namespaces" } }));
+        let nowhere = status(
+            json!({ "code": 404, "message": "namespaces \"n\" not found", "details": { "kind": "namespaces" } }),
+        );
         assert!(matches!(refusal(&nowhere, Meant::Create), Refusal::NoNamespace(_)));
     }
 

@@ -119,7 +119,5 @@ async fn observes_generation(client: &Client, api_version: &str, kind: &str) -> 
         kinds.into_iter().flatten().any(|it| it.get("kind").is_some_and(|it| it == kind))
     };
     let schema = schemas.and_then(|it| it.values().find(is_it));
-    Ok(schema
-        .and_then(|it| it.pointer("/properties/status/properties/observedGeneration"))
-        .is_some())
+    Ok(schema.and_then(|it| it.pointer("/properties/status/properties/observedGeneration")).is_some())
 }

@@ -4,6 +4,7 @@ mod cli;
 mod draw;
 mod input;
 mod load;
+mod operate;
 mod pages;
 mod render;
 mod terminal;
@@ -19,4 +20,4 @@ fn main() -> ExitCode {
 }
 
 /// The hidden command that makes this binary an evaluator of blueprints behind walls.
-const WORKER: &str = "worker";
+pub(crate) const WORKER: &str = "worker";

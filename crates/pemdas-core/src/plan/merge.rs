@@ -120,7 +120,8 @@ fn list(live: &mut Value, wanted: &[Value], field: Option<Field>, of: Option<Typ
         Some(ListType::Map) => {
             let keys: Vec<&str> = field.into_iter().flat_map(|field| field.list_keys()).collect();
             for want in wanted {
-                let known = items.iter_mut().find(|item| keys.iter().all(|key| same_key(item, want, key, of)));
+                let known =
+                    items.iter_mut().find(|item| keys.iter().all(|key| same_key(item, want, key, of)));
                 match known {
                     Some(item) => record(item, want, of),
                     None => items.push(want.clone()),
@@ -182,7 +183,8 @@ fn place(items: &[Value], part: &str) -> Option<usize> {
     let keys: Map<String, Value> = serde_json::from_str(inner).ok()?;
     let default = |key: &str| (key == "protocol").then(|| Value::from("TCP"));
     items.iter().position(|item| {
-        keys.iter().all(|(key, value)| item.get(key).cloned().or_else(|| default(key)).as_ref() == Some(value))
+        keys.iter()
+            .all(|(key, value)| item.get(key).cloned().or_else(|| default(key)).as_ref() == Some(value))
     })
 }
 

@@ -220,7 +220,8 @@ fn fates(
     slots.extend(acts.keys().map(|it| (*it).clone()));
     let mentioned: BTreeSet<String> = slots.iter().map(|it| it.node.clone()).collect();
     if let Some(program) = program {
-        let quiet = program.blueprint.nodes.keys().filter(|it| !mentioned.contains(*it) && **it != program.root);
+        let quiet =
+            program.blueprint.nodes.keys().filter(|it| !mentioned.contains(*it) && **it != program.root);
         slots.extend(quiet.map(|it| Slot::new(it, "")));
     }
     let causes = |states: &BTreeMap<Slot, NodeState>, slot: &Slot| {

@@ -189,7 +189,9 @@ impl<'a> Play<'a> {
     fn kept_away_by(&self, key: &ObjectKey, decision: &Decision) -> Option<Slot> {
         let there = Cause::Pending(format!("{key} is there"));
         let absent = |slot: &Slot| {
-            self.program.and_then(|it| it.node(&slot.node)).is_some_and(|it| matches!(it.body, Body::Absent(_)))
+            self.program
+                .and_then(|it| it.node(&slot.node))
+                .is_some_and(|it| matches!(it.body, Body::Absent(_)))
         };
         let found = decision.nodes.iter().find(|(slot, state)| absent(slot) && state.causes.contains(&there));
         found.map(|(slot, _)| slot.clone())
@@ -262,8 +264,7 @@ impl<'a> Play<'a> {
             }
             Action::Finalize { finalizers, .. } => self.finalize(version, finalizers),
             Action::Record { ledger, .. } => {
-                self.world.ledger =
-                    LedgerFact::Present { resource_version: version, ledger: ledger.clone() };
+                self.world.ledger = LedgerFact::Present { resource_version: version, ledger: ledger.clone() };
             }
             Action::Forget { .. } => self.world.ledger = LedgerFact::Absent,
             Action::Render(_)
@@ -350,15 +351,15 @@ impl<'a> Play<'a> {
             },
             None => wanted.extend(&node.ready),
         }
-        wanted.extend(edges(program).filter(|(from, _)| *from == name).filter_map(|(_, it)| it.until.as_ref()));
+        wanted
+            .extend(edges(program).filter(|(from, _)| *from == name).filter_map(|(_, it)| it.until.as_ref()));
         for shape in wanted {
             match &shape.form {
                 WantedShapeForm::Native(shape) => shapes.push(shape.clone()),
                 WantedShapeForm::Contract(_) => {}
                 WantedShapeForm::Function(function) => {
-                    let of = |member: &str| {
-                        self.listener.shapes.get(&(function.path.clone(), member.to_owned()))
-                    };
+                    let of =
+                        |member: &str| self.listener.shapes.get(&(function.path.clone(), member.to_owned()));
                     let found = of(&claim.member).or_else(|| of(""));
                     shapes.extend(found.and_then(|it| Shape::from_value(it).ok()));
                 }
@@ -416,7 +417,8 @@ fn changed(before: &Value, after: &Value) -> Vec<(String, Value)> {
     leaves(after)
         .into_iter()
         .filter_map(|path| {
-            let find = |value: &Value| path.parts().iter().try_fold(value.clone(), |it, part| it.get(part).cloned());
+            let find =
+                |value: &Value| path.parts().iter().try_fold(value.clone(), |it, part| it.get(part).cloned());
             let value = find(after)?;
             (find(before).as_ref() != Some(&value)).then(|| (path.to_string(), value))
         })
