@@ -1,5 +1,6 @@
 //! The parts of the running operator, each on a real API server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
 
+mod definitions;
 mod lease;
 mod server;

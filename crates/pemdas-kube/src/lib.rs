@@ -3,4 +3,5 @@
 //! **Invariant.** Decides nothing: it turns watch events into facts, and actions into calls. The test
 //! `architecture` of the workspace keeps Kubernetes clients out of every other crate.
 
+pub mod crds;
 pub mod lease;

@@ -1,0 +1,3 @@
+//! The definitions of kinds in a cluster.
+
+pub mod install;
