@@ -3,5 +3,7 @@
 //! **Invariant.** Decides nothing: it turns watch events into facts, and actions into calls. The test
 //! `architecture` of the workspace keeps Kubernetes clients out of every other crate.
 
+pub mod access;
+pub mod account;
 pub mod crds;
 pub mod lease;
