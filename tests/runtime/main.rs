@@ -4,4 +4,5 @@
 mod access;
 mod definitions;
 mod lease;
+mod report;
 mod server;

@@ -7,3 +7,4 @@ pub mod access;
 pub mod account;
 pub mod crds;
 pub mod lease;
+pub mod report;
