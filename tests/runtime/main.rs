@@ -4,5 +4,6 @@
 mod access;
 mod definitions;
 mod lease;
+mod metrics;
 mod report;
 mod server;

@@ -7,4 +7,5 @@ pub mod access;
 pub mod account;
 pub mod crds;
 pub mod lease;
+pub mod metrics;
 pub mod report;

@@ -6,6 +6,8 @@ mod input;
 mod load;
 mod pages;
 mod render;
+#[cfg_attr(not(test), expect(dead_code, reason = "the command that runs the operator serves it"))]
+mod serve;
 mod terminal;
 
 use std::process::ExitCode;
