@@ -3,6 +3,7 @@
 
 mod access;
 mod definitions;
+mod events;
 mod lease;
 mod metrics;
 mod report;

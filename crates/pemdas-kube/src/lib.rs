@@ -6,6 +6,7 @@
 pub mod access;
 pub mod account;
 pub mod crds;
+pub mod events;
 pub mod lease;
 pub mod metrics;
 pub mod report;
