@@ -7,4 +7,5 @@ mod events;
 mod lease;
 mod metrics;
 mod report;
+mod revisions;
 mod server;

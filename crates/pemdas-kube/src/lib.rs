@@ -10,3 +10,4 @@ pub mod events;
 pub mod lease;
 pub mod metrics;
 pub mod report;
+pub mod revisions;
