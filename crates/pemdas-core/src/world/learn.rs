@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     KindKey, KindView, Lease, LedgerFact, Live, MAX_REVERSALS, MAX_VANISHED, ObjectKey, OwnWrite, Owner,
-    Refused, World, manager, owner,
+    Refused, StatusSent, World, manager, owner,
 };
 use crate::{action::Action, decide::Decision, digest::Digest, evaluate::Answer, ledger::Ledger};
 
@@ -226,6 +226,12 @@ impl World {
             self.root.going_since.get_or_insert(self.now);
         }
         let version = live.resource_version;
+        if self.status_sent.as_ref().is_some_and(|it| it.version == Some(version) && it.became.is_none()) {
+            let became = live.body.get("status").map(|it| self.digest(it));
+            if let Some(sent) = &mut self.status_sent {
+                sent.became = became;
+            }
+        }
         self.root.live = Some(live);
         if matches!(self.writes.get(&self.root.key), Some(OwnWrite::Applied(wrote)) if *wrote <= version) {
             self.writes.remove(&self.root.key);
@@ -261,7 +267,9 @@ impl World {
             Action::Finalize { .. } => {
                 self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
             }
-            Action::Status { .. } => {
+            Action::Status { status, .. } => {
+                let digest = self.digest(status);
+                self.status_sent = Some(StatusSent { digest, version: None, became: None });
                 self.status_at = Some(self.now);
                 self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
             }
@@ -297,6 +305,11 @@ impl World {
             WriteOutcome::Done(version) => {
                 self.refused.remove(&key);
                 self.writes.insert(key.clone(), OwnWrite::Applied(version));
+                if let Some(sent) =
+                    self.status_sent.as_mut().filter(|it| key == self.root.key && it.version.is_none())
+                {
+                    sent.version = Some(version);
+                }
                 let root = key == self.root.key
                     && self.root.live.as_ref().is_some_and(|it| it.resource_version >= version);
                 if root {
