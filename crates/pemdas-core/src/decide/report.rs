@@ -181,6 +181,10 @@ impl Pass<'_> {
             nodes,
             generation: self.root.generation,
             revision: &self.program.revision.name,
+            report: root
+                .report
+                .as_ref()
+                .map(|_| (self.world.report.is_some(), self.world.report_trouble.as_deref())),
             before: self.root.body.get("status"),
             now: self.world.now,
         }))
