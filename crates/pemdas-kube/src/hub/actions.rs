@@ -171,8 +171,8 @@ async fn write(
         (Action::Delete { uid, resource_version, .. }, _) => {
             call::delete(client, resource, key, uid, *resource_version).await
         }
-        (Action::Status { uid, status }, _) => {
-            call::status(client, resource, key, manager, uid, status).await
+        (Action::Status { status, .. }, Some(seen)) => {
+            call::status(client, resource, seen, manager, status).await
         }
         (Action::Finalize { finalizers, .. }, Some(seen)) => {
             call::finalize(client, resource, seen, finalizers).await
