@@ -91,6 +91,8 @@ mod switch {
         StaleEpoch: "a new leader decides only on lists begun after it took the lease",
         StateBeforeRecord: "an attempt is recorded before its first write",
         StatesWithoutVersion: "changes send the resourceVersion where the object has states",
+        DeleteTheKept: "a root deleted without its objects leaves them",
+        CollectByHand: "what the garbage collector takes is left to it",
         StatusAtOnce: "at most one status write a second",
         StatusIsInput: "the root is seen without its status",
         SupersededIsForgotten: "a superseded unfinished attempt is waited for",

@@ -4,10 +4,17 @@
 //! `architecture` of the workspace keeps Kubernetes clients out of every other crate.
 
 pub mod access;
-pub mod account;
+pub mod call;
+pub mod connect;
 pub mod crds;
 pub mod events;
+pub mod identity;
 pub mod lease;
+pub mod ledgers;
+pub mod live;
 pub mod metrics;
+pub mod refusal;
 pub mod report;
+pub mod resource;
 pub mod revisions;
+pub mod watch;

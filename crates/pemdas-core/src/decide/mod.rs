@@ -41,7 +41,7 @@ use crate::{
     evaluate::{Evaluator, MAX_BATCHES},
     ledger::Slot,
     program::Program,
-    world::{Fact, World},
+    world::{Fact, KindKey, ObjectKey, World},
 };
 
 pub use memo::Memo;
@@ -72,6 +72,15 @@ pub struct Conditions {
     pub stalled: Vec<String>,
 }
 
+/// What an instance has to see to decide, besides what carries its label.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Interests {
+    /// Objects by name: those its nodes make, observe or keep away.
+    pub objects: BTreeSet<ObjectKey>,
+    /// All objects of a kind, in one namespace or in all.
+    pub kinds: BTreeSet<(KindKey, Option<String>)>,
+}
+
 /// What `decide` says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decision {
@@ -87,6 +96,9 @@ pub struct Decision {
     pub status: Option<Value>,
     /// When to decide again even if nothing happens.
     pub wake: Option<u64>,
+    /// What it has to see: a decision that names something that was not shown to it yet is not to be acted on.
+    #[serde(skip)]
+    pub interests: Interests,
     /// The answers that were used: what may not be forgotten.
     #[serde(skip)]
     pub used: BTreeSet<Digest>,
@@ -127,5 +139,6 @@ pub fn decide_with(program: Option<&Program>, world: &mut World, evaluator: &mut
         decision = decide(program, world);
     }
     world.answers.trim(&decision.used);
+    world.decided(&decision);
     decision
 }

@@ -274,6 +274,7 @@ impl Pass<'_> {
         };
         if observe.by_selector {
             let named = which.get("namespace").is_some();
+            view.selects = Some((kind.clone(), named.then(|| namespace.clone())));
             let selector = which.get("selector").cloned().unwrap_or_default();
             let selector: Selector = serde_json::from_value(selector).unwrap_or_default();
             let objects: Vec<_> = self
@@ -397,7 +398,7 @@ impl Pass<'_> {
                 return member;
             }
         }
-        let claimed = matches!(owner(&live, &self.world.root.uid), Owner::Another { .. });
+        let claimed = matches!(owner(&live, &self.world.root.instance), Owner::Another { .. });
         if claimed && !mutant!(AbsentTakesClaimed) {
             member.causes.push(Cause::stalled(reason::EXISTS, format!("{key} belongs to another instance")));
             return member;

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{
-    Cause, Conditions, Decision, MAX_CAUSES, NodeState, Phase,
-    pass::{Asked, Found, Pass, record},
+    Cause, Conditions, Decision, Interests, MAX_CAUSES, NodeState, Phase,
+    pass::{Asked, Found, NodeView, Pass, record},
 };
 use crate::{
     action::{Action, Event},
@@ -43,7 +43,7 @@ impl Pass<'_> {
         let nodes = self.states();
         let conditions = self.conditions(&nodes);
         let status = self.status(&nodes, &conditions);
-        self.write_status(status.as_ref());
+        self.write_status(status.as_ref(), &conditions);
         self.tell(&nodes, &conditions);
         if let Some(wake) = self.asked.wake {
             self.wake_at(wake);
@@ -51,7 +51,9 @@ impl Pass<'_> {
         if !self.asked.open.is_empty() {
             self.actions.insert(0, Action::Render(self.asked.open.into_values().collect()));
         }
+        let interests = interests(&self.nodes);
         Decision {
+            interests,
             mode: self.mode,
             actions: self.actions,
             conditions,
@@ -219,7 +221,7 @@ impl Pass<'_> {
         }))
     }
 
-    fn write_status(&mut self, status: Option<&Value>) {
+    fn write_status(&mut self, status: Option<&Value>, conditions: &Conditions) {
         let Some(status) = status.filter(|_| self.asked.open.is_empty()) else { return };
         let now = self.root.body.get("status");
         if now == Some(status) || self.world.writes.contains_key(&self.world.root.key) {
@@ -231,11 +233,15 @@ impl Pass<'_> {
         if self.actions.iter().any(|it| matches!(it, Action::Finalize { .. })) {
             return;
         }
-        if let Some(at) = self.world.status_at
-            && self.world.now < at + STATUS_INTERVAL
+        // What passes within the interval is never written: an instance that is ready at once costs one write.
+        let passing = conditions.reconciling && !mutant!(StatusAtOnce);
+        let since = passing.then(|| self.world.status_stale.unwrap_or(self.world.now));
+        let due = self.world.status_at.max(since).map(|it| it + STATUS_INTERVAL);
+        if let Some(due) = due
+            && self.world.now < due
             && !mutant!(StatusAtOnce)
         {
-            self.wake_at(at + STATUS_INTERVAL);
+            self.wake_at(due);
             return;
         }
         self.push(Action::Status { uid: self.root.uid.clone(), status: status.clone() });
@@ -262,6 +268,19 @@ impl Pass<'_> {
             }
         }
     }
+}
+
+fn interests(nodes: &BTreeMap<String, NodeView>) -> Interests {
+    let mut interests = Interests::default();
+    for view in nodes.values() {
+        match &view.selects {
+            Some(selects) => {
+                interests.kinds.insert(selects.clone());
+            }
+            None => interests.objects.extend(view.members.values().filter_map(|it| it.key.clone())),
+        }
+    }
+    interests
 }
 
 fn state(ready: Truth, causes: &[Cause]) -> NodeState {

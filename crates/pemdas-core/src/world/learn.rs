@@ -8,7 +8,7 @@ use super::{
     KindKey, KindView, Lease, LedgerFact, Live, MAX_REVERSALS, MAX_VANISHED, ObjectKey, OwnWrite, Owner,
     Refused, World, manager, owner,
 };
-use crate::{action::Action, digest::Digest, evaluate::Answer, ledger::Ledger};
+use crate::{action::Action, decide::Decision, digest::Digest, evaluate::Answer, ledger::Ledger};
 
 /// How a write was refused.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -185,14 +185,14 @@ impl World {
 
     fn gone(&mut self, key: &ObjectKey) {
         let Some(live) = self.objects.remove(key) else { return };
-        if let Owner::Us(claim) = owner(&live, &self.root.uid)
+        if let Owner::Us(claim) = owner(&live, &self.root.instance)
             && !live.terminating
         {
             self.vanished.insert(key.clone(), claim.applied);
             while self.vanished.len() > MAX_VANISHED {
                 self.vanished.pop_first();
             }
-        } else if let Owner::Us(claim) = owner(&live, &self.root.uid)
+        } else if let Owner::Us(claim) = owner(&live, &self.root.instance)
             && !matches!(self.writes.get(key), Some(OwnWrite::Deleted(uid)) if *uid == live.uid)
         {
             self.vanished.insert(key.clone(), claim.applied);
@@ -212,6 +212,7 @@ impl World {
             return;
         }
         self.root.seen_going |= live.terminating;
+        self.root.orphaning |= live.terminating && live.finalizers.contains("orphan");
         if live.terminating {
             self.root.going_since.get_or_insert(self.now);
         }
@@ -272,7 +273,7 @@ impl World {
 
     fn reversal(&mut self, key: &ObjectKey, body: &Value) {
         let Some(live) = self.objects.get(key) else { return };
-        let Some((other, _)) = live.taken_from(&manager(&self.root.uid), body).into_iter().next() else {
+        let Some((other, _)) = live.taken_from(&manager(&self.root.instance), body).into_iter().next() else {
             return;
         };
         let reversals = self.reversals.entry(key.clone()).or_default();
@@ -347,10 +348,18 @@ impl World {
         }
     }
 
+    /// Takes note of a decision that was made on this world: since when the status is not as it should be.
+    pub fn decided(&mut self, decision: &Decision) {
+        let written = self.root.live.as_ref().and_then(|it| it.body.get("status"));
+        let stale = decision.status.is_some() && decision.status.as_ref() != written;
+        self.status_stale = stale.then(|| self.status_stale.unwrap_or(self.now));
+    }
+
     /// What is lost when the process ends: everything but what can be listed again. The lease is taken anew.
     #[must_use]
     pub fn after_crash(&self, lease: Lease) -> Self {
         let mut fresh = Self::new(self.root.key.clone(), self.root.uid.clone());
+        fresh.root.instance.clone_from(&self.root.instance);
         fresh.now = self.now;
         fresh.lease = lease;
         fresh.secret.clone_from(&self.secret);

@@ -80,6 +80,9 @@ pub struct RootFact {
     pub key: ObjectKey,
     /// Its uid.
     pub uid: String,
+    /// What names the instance in labels and as field manager: the uid, and what tells apart two blueprints that
+    /// have the same root.
+    pub instance: String,
     /// The object, while it exists.
     pub live: Option<Arc<Live>>,
     /// Whether its selector still picks it.
@@ -88,6 +91,8 @@ pub struct RootFact {
     pub seen_going: bool,
     /// Since when it is seen going.
     pub going_since: Option<u64>,
+    /// Whether it was seen going with the wish that what it made stays (`kubectl delete --cascade=orphan`).
+    pub orphaning: bool,
 }
 
 /// What is known of the ledger.
@@ -185,23 +190,28 @@ pub struct World {
     pub told: BTreeMap<Option<Slot>, String>,
     /// When the status was written last.
     pub status_at: Option<u64>,
+    /// Since when the status on the root is not the one it should be.
+    pub status_stale: Option<u64>,
 }
 
 impl World {
     /// A world in which nothing was seen but the root's name.
     #[must_use]
     pub fn new(key: ObjectKey, uid: impl Into<String>) -> Self {
+        let uid = uid.into();
         Self {
             changes: 0,
             now: 0,
             lease: Lease::default(),
             root: RootFact {
                 key,
-                uid: uid.into(),
+                instance: uid.clone(),
+                uid,
                 live: None,
                 selected: true,
                 seen_going: false,
                 going_since: None,
+                orphaning: false,
             },
             namespace_ending: false,
             kinds: BTreeMap::new(),
@@ -219,6 +229,7 @@ impl World {
             report: None,
             told: BTreeMap::new(),
             status_at: None,
+            status_stale: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The commands: flags are defined once, here, and help, completions and manual pages come from them.
 
 mod check;
+mod cluster;
 mod crds;
 mod extras;
 mod graph;

@@ -28,9 +28,10 @@ use objects::{
 use removal::{
     a_broken_blueprint_blocks_no_removal_and_skips_nothing, a_list_of_an_earlier_lease_does_not_count,
     a_renamed_node_keeps_its_object, a_replacement_is_ready_before_the_old_goes,
-    a_terminating_namespace_ends, an_attempt_makes_what_comes_later_due,
-    objects_of_a_root_that_was_not_seen_going_are_left, the_finalizer_comes_first,
-    the_nodes_of_the_deletion_run_first, what_is_to_stay_stays, with_before_the_old_goes_first,
+    a_root_deleted_without_its_objects_leaves_them, a_terminating_namespace_ends,
+    an_attempt_makes_what_comes_later_due, objects_of_a_root_that_was_not_seen_going_are_left,
+    the_finalizer_comes_first, the_nodes_of_the_deletion_run_first, what_is_to_stay_stays,
+    what_the_garbage_collector_takes_is_left_to_it, with_before_the_old_goes_first,
 };
 use report::{
     a_failure_of_an_older_generation_is_not_told, a_gate_waits_for_a_human,
@@ -131,6 +132,8 @@ properties! {
     a_broken_blueprint_blocks_no_removal_and_skips_nothing,
     a_terminating_namespace_ends,
     what_is_to_stay_stays,
+    what_the_garbage_collector_takes_is_left_to_it,
+    a_root_deleted_without_its_objects_leaves_them,
     objects_of_a_root_that_was_not_seen_going_are_left,
     a_list_of_an_earlier_lease_does_not_count,
     our_own_status_changes_nothing,

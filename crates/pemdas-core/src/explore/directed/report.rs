@@ -42,6 +42,7 @@ pub(super) fn the_status_is_written_once_a_second() {
         sim.control_all();
     }
     assert_eq!(writes, 1, "within one millisecond");
+    assert!(sim.is_ready(), "what passes is not written: the first status says that it is ready");
 }
 
 pub(super) fn an_error_is_told() {
