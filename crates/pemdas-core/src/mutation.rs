@@ -93,6 +93,7 @@ mod switch {
         StatesWithoutVersion: "changes send the resourceVersion where the object has states",
         DeleteTheKept: "a root deleted without its objects leaves them",
         CollectByHand: "what the garbage collector takes is left to it",
+        RootAtOnce: "a refused write to the root waits before it is tried again",
         StatusAtOnce: "at most one status write a second",
         StatusIsInput: "the root is seen without its status",
         SupersededIsForgotten: "a superseded unfinished attempt is waited for",

@@ -5,14 +5,18 @@
 
 pub mod access;
 pub mod call;
+pub mod compile;
 pub mod connect;
 pub mod crds;
 pub mod events;
+pub mod hub;
 pub mod identity;
+pub mod key;
 pub mod lease;
 pub mod ledgers;
 pub mod live;
 pub mod metrics;
+pub mod needs;
 pub mod refusal;
 pub mod report;
 pub mod resource;

@@ -17,8 +17,6 @@ use crate::{live, resource::Resource};
 
 /// How many objects one page of a list has.
 const PAGE: u32 = 2_000;
-/// Events of one watch that wait to be taken.
-const QUEUE: usize = 1_024;
 
 /// What a watch says.
 #[derive(Debug)]
@@ -50,15 +48,8 @@ pub struct Watched {
     pub metadata_only: bool,
 }
 
-/// Watches until the receiver is dropped.
-#[must_use]
-pub fn watch(client: Client, watched: Watched) -> mpsc::Receiver<News> {
-    let (sender, receiver) = mpsc::channel(QUEUE);
-    tokio::spawn(follow(client, watched, sender));
-    receiver
-}
-
-async fn follow(client: Client, watched: Watched, sender: mpsc::Sender<News>) {
+/// Watches until nobody listens any more.
+pub async fn follow(client: Client, watched: Watched, sender: mpsc::Sender<News>) {
     let resource = watched.resource.api();
     // A quorum list: a new leader must not decide on what an old cache says.
     let mut config = watcher::Config::default().page_size(PAGE);

@@ -4,6 +4,7 @@ mod cli;
 mod draw;
 mod input;
 mod load;
+mod operate;
 mod pages;
 mod render;
 #[cfg_attr(not(test), expect(dead_code, reason = "the command that runs the operator serves it"))]
@@ -21,4 +22,4 @@ fn main() -> ExitCode {
 }
 
 /// The hidden command that makes this binary an evaluator of blueprints behind walls.
-const WORKER: &str = "worker";
+pub(crate) const WORKER: &str = "worker";

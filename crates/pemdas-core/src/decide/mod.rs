@@ -121,7 +121,25 @@ impl Decision {
 /// Decides. Without a program (broken or gone) an instance can still be removed, and nothing else.
 #[must_use]
 pub fn decide(program: Option<&Program>, world: &World) -> Decision {
-    pass::Pass::run(program, world)
+    let mut decision = pass::Pass::run(program, world);
+    hold_root_writes(world, &mut decision);
+    decision
+}
+
+/// A write to the root that was refused waits as any other does.
+fn hold_root_writes(world: &World, decision: &mut Decision) {
+    let Some(refused) = world.refused.get(&world.root.key).filter(|it| it.again() > world.now) else {
+        return;
+    };
+    let held = |it: &Action| {
+        matches!(it, Action::Finalize { .. } | Action::Status { .. })
+            && it.tried() == refused.tried
+            && !mutant!(RootAtOnce)
+    };
+    if decision.actions.iter().any(held) {
+        decision.actions.retain(|it| !held(it));
+        decision.wake = Some(decision.wake.map_or(refused.again(), |it| it.min(refused.again())));
+    }
 }
 
 /// Decides, answering the questions on the way: each batch holds all that can be asked at that point. Writes of a

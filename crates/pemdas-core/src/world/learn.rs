@@ -77,6 +77,10 @@ pub enum Fact {
     Outcome(ObjectKey, Digest, WriteOutcome),
     /// What became of a write to the ledger.
     LedgerOutcome(WriteOutcome),
+    /// The ledger as a direct look found it: what became of the last write does not matter any more.
+    LedgerRead(LedgerFact),
+    /// An object as the answer to our own write shows it.
+    Answer(Arc<Live>),
     /// What a direct look found, and as of which resourceVersion.
     Looked(ObjectKey, Option<Arc<Live>>, u64),
     /// An answer of the evaluator.
@@ -117,6 +121,11 @@ impl World {
             Fact::Sent(action) => self.sent(&action),
             Fact::Outcome(key, tried, outcome) => self.outcome(key, tried, outcome),
             Fact::LedgerOutcome(outcome) => self.ledger_outcome(outcome),
+            Fact::LedgerRead(ledger) => {
+                self.ledger_write = None;
+                self.ledger = ledger;
+            }
+            Fact::Answer(live) => self.answer(live),
             Fact::Looked(key, live, version) => self.looked(key, live, version),
             Fact::Answered(question, answer) => self.answers.learn(question, answer, self.now),
             Fact::Report(report) => self.report = report,
@@ -331,6 +340,20 @@ impl World {
             // What the ledger says now has to be read again, whatever the reason.
             WriteOutcome::Refused(_) | WriteOutcome::Lost => Some(OwnWrite::Lost),
         };
+    }
+
+    /// The answer to our own write: as good as the watch, and earlier. What the watch has shown meanwhile is newer.
+    fn answer(&mut self, live: Arc<Live>) {
+        let known = self.objects.get(&live.key).map_or(0, |it| it.resource_version);
+        let floor = self.looked.get(&live.key).copied().unwrap_or(0);
+        let watermark = self.kinds.get(&live.key.kind).map_or(0, |it| it.watermark);
+        // Where the watch is further and shows no such object, it is gone again.
+        let gone = known == 0 && watermark >= live.resource_version;
+        if live.resource_version < known.max(floor) || gone {
+            return;
+        }
+        let (key, version) = (live.key.clone(), live.resource_version);
+        self.looked(key, Some(live), version);
     }
 
     fn looked(&mut self, key: ObjectKey, live: Option<Arc<Live>>, version: u64) {

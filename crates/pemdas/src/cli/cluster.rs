@@ -38,6 +38,18 @@ impl NotAsked {
 }
 
 impl Cluster {
+    /// Connects to the cluster and works with it until that ends, on as many threads as there are cores.
+    pub(super) fn run<T>(&self, work: impl AsyncFnOnce(Connection) -> T) -> Result<T, NotAsked> {
+        let target = Target { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(NotAsked::Here)?;
+        let done =
+            runtime.block_on(async { Ok(work(connect(&target).await?).await) }).map_err(NotAsked::Trouble);
+        // What still waits for an answer has nobody to tell it to.
+        runtime.shutdown_background();
+        done
+    }
+
     /// Connects to the cluster and asks it something.
     pub(super) fn ask<T>(
         &self,

@@ -35,13 +35,14 @@ use removal::{
 };
 use report::{
     a_failure_of_an_older_generation_is_not_told, a_gate_waits_for_a_human,
-    a_restored_root_takes_its_objects_back_when_told, a_seed_is_recorded_before_it_is_used,
-    a_template_that_never_settles_is_told, a_write_that_was_not_seen_holds_removal,
-    all_members_are_waited_for, an_error_is_told, an_immutable_change_is_told_or_made_anew,
-    leaving_the_selector_removes, old_records_are_not_acted_on, older_edges_give_way_in_a_circle,
-    our_own_status_changes_nothing, the_order_of_facts_does_not_matter, the_status_is_written_once_a_second,
-    the_why_leads_to_the_root_cause, waiting_for_absence_looks_at_the_object,
-    what_contradicts_itself_is_told_and_blocks_no_deletion, what_is_observed_is_read_and_never_written,
+    a_refused_write_to_the_root_waits, a_restored_root_takes_its_objects_back_when_told,
+    a_seed_is_recorded_before_it_is_used, a_template_that_never_settles_is_told,
+    a_write_that_was_not_seen_holds_removal, all_members_are_waited_for, an_error_is_told,
+    an_immutable_change_is_told_or_made_anew, leaving_the_selector_removes, old_records_are_not_acted_on,
+    older_edges_give_way_in_a_circle, our_own_status_changes_nothing, the_order_of_facts_does_not_matter,
+    the_status_is_written_once_a_second, the_why_leads_to_the_root_cause,
+    waiting_for_absence_looks_at_the_object, what_contradicts_itself_is_told_and_blocks_no_deletion,
+    what_is_observed_is_read_and_never_written,
 };
 use serde_json::Value;
 
@@ -138,6 +139,7 @@ properties! {
     a_list_of_an_earlier_lease_does_not_count,
     our_own_status_changes_nothing,
     the_status_is_written_once_a_second,
+    a_refused_write_to_the_root_waits,
     an_error_is_told,
     a_template_that_never_settles_is_told,
     a_seed_is_recorded_before_it_is_used,
