@@ -28,6 +28,7 @@ mod removal;
 mod report;
 mod settled;
 mod states;
+mod status;
 mod why;
 
 use std::collections::{BTreeMap, BTreeSet};

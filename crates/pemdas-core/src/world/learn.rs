@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     KindKey, KindView, Lease, LedgerFact, Live, MAX_REVERSALS, MAX_VANISHED, ObjectKey, OwnWrite, Owner,
-    Refused, World, manager, owner,
+    Refused, StatusSent, World, manager, owner,
 };
 use crate::{action::Action, decide::Decision, digest::Digest, evaluate::Answer, ledger::Ledger};
 
@@ -87,6 +87,8 @@ pub enum Fact {
     Answered(Digest, Answer),
     /// The response of the Service of a `report`.
     Report(Option<Value>),
+    /// Why there is no newer one.
+    ReportTrouble(Option<String>),
 }
 
 impl World {
@@ -129,6 +131,7 @@ impl World {
             Fact::Looked(key, live, version) => self.looked(key, live, version),
             Fact::Answered(question, answer) => self.answers.learn(question, answer, self.now),
             Fact::Report(report) => self.report = report,
+            Fact::ReportTrouble(trouble) => self.report_trouble = trouble,
         }
     }
 
@@ -152,6 +155,7 @@ impl World {
             Fact::NamespaceEnding(ending) => *ending == self.namespace_ending,
             Fact::Ledger(ledger) => *ledger == self.ledger && self.ledger_write.is_none(),
             Fact::Report(report) => *report == self.report,
+            Fact::ReportTrouble(trouble) => *trouble == self.report_trouble,
             _ => false,
         }
     }
@@ -226,6 +230,12 @@ impl World {
             self.root.going_since.get_or_insert(self.now);
         }
         let version = live.resource_version;
+        if self.status_sent.as_ref().is_some_and(|it| it.version == Some(version) && it.became.is_none()) {
+            let became = live.body.get("status").map(|it| self.digest(it));
+            if let Some(sent) = &mut self.status_sent {
+                sent.became = became;
+            }
+        }
         self.root.live = Some(live);
         if matches!(self.writes.get(&self.root.key), Some(OwnWrite::Applied(wrote)) if *wrote <= version) {
             self.writes.remove(&self.root.key);
@@ -261,7 +271,9 @@ impl World {
             Action::Finalize { .. } => {
                 self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
             }
-            Action::Status { .. } => {
+            Action::Status { status, .. } => {
+                let digest = self.digest(status);
+                self.status_sent = Some(StatusSent { digest, version: None, became: None });
                 self.status_at = Some(self.now);
                 self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
             }
@@ -297,6 +309,11 @@ impl World {
             WriteOutcome::Done(version) => {
                 self.refused.remove(&key);
                 self.writes.insert(key.clone(), OwnWrite::Applied(version));
+                if let Some(sent) =
+                    self.status_sent.as_mut().filter(|it| key == self.root.key && it.version.is_none())
+                {
+                    sent.version = Some(version);
+                }
                 let root = key == self.root.key
                     && self.root.live.as_ref().is_some_and(|it| it.resource_version >= version);
                 if root {

@@ -147,6 +147,17 @@ impl Refused {
     }
 }
 
+/// A status that was sent, and what the server made of it: a definition may prune fields that it does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusSent {
+    /// The digest of what was sent.
+    pub digest: Digest,
+    /// The resourceVersion of the root after the write.
+    pub version: Option<u64>,
+    /// The digest of the status that was there then.
+    pub became: Option<Digest>,
+}
+
 /// The world as an instance knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct World {
@@ -186,10 +197,14 @@ pub struct World {
     pub entropy: String,
     /// The last response of the Service of a `report`.
     pub report: Option<Value>,
+    /// Why there is no newer response.
+    pub report_trouble: Option<String>,
     /// What was told of the instance and its nodes, so that an Event is sent once.
     pub told: BTreeMap<Option<Slot>, String>,
     /// When the status was written last.
     pub status_at: Option<u64>,
+    /// The status that was sent last, and what became of it.
+    pub status_sent: Option<StatusSent>,
     /// Since when the status on the root is not the one it should be.
     pub status_stale: Option<u64>,
 }
@@ -227,9 +242,11 @@ impl World {
             secret: Vec::new(),
             entropy: String::new(),
             report: None,
+            report_trouble: None,
             told: BTreeMap::new(),
             status_at: None,
             status_stale: None,
+            status_sent: None,
         }
     }
 
@@ -264,6 +281,13 @@ impl World {
             OwnWrite::Deleted(uid) => object.is_none_or(|it| it.uid != *uid || it.terminating),
         };
         (!seen).then_some(write)
+    }
+
+    /// Whether a status is there already, in the form that the server gave it when it was last sent.
+    #[must_use]
+    pub fn is_what_became(&self, status: &Value, there: &Value) -> bool {
+        let Some(StatusSent { digest, became: Some(became), .. }) = &self.status_sent else { return false };
+        *digest == self.digest(status) && *became == self.digest(there)
     }
 
     /// A digest under this world's key.

@@ -26,9 +26,10 @@ impl Hub {
         match &action {
             Action::Render(_) => {}
             Action::Event(event) => {
-                let root = &instance.world.root.key;
-                let about = event.about.as_ref().map(ToString::to_string).unwrap_or_default();
-                tracing::info!(%root, node = about, reason = event.reason, message = event.message, "event");
+                let event = event.clone();
+                if let Some(instance) = self.instances.get(id) {
+                    self.tell(instance, event);
+                }
             }
             Action::Record { .. } | Action::Forget { .. } | Action::ReadLedger => {
                 self.send_ledger(id, action)
