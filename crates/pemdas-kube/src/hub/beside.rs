@@ -15,7 +15,6 @@ use tokio::task::AbortHandle;
 use super::{Event, Hub, InstanceId, blueprints::BlueprintName, instances::Instance};
 use crate::{
     access::{Access, Permission},
-    account::Account,
     compile::Compiled,
     crds::install::{Kept, Standing, Wanted},
     events::Teller,
@@ -174,12 +173,11 @@ impl Hub {
     pub(super) fn review(&self, name: &BlueprintName) {
         let Some(loaded) = self.blueprints.get(name) else { return };
         let Some(running) = &loaded.running else { return };
-        let Identity::Account { namespace, name: account } = &loaded.identity else { return };
-        let account = Account { namespace: namespace.clone(), name: account.clone() };
+        let who = loaded.identity.clone();
         let wanted = permissions(&running.blueprint);
         let (access, post, name) = (self.beside.access.clone(), self.post.clone(), name.clone());
         tokio::spawn(async move {
-            let missing = access.review(&account, &wanted).await.sentences(&account);
+            let missing = access.review(&who, &wanted).await.sentences(&who);
             let _ended = post.send(Event::Reviewed(name, missing)).await;
         });
     }
@@ -211,12 +209,12 @@ impl Hub {
         if instance.following.as_ref().map(|(place, _)| place) == place.as_ref() {
             return;
         }
-        let (Some(place), Identity::Account { namespace, name }) = (place, &instance.identity) else {
+        let Some(place) = place else {
             instance.following = None;
             return;
         };
-        let account = Account { namespace: namespace.clone(), name: name.clone() };
-        let followed = self.beside.reporter.follow(place.clone(), account);
+        let client = self.clients.of(&instance.identity);
+        let followed = self.beside.reporter.follow(place.clone(), client);
         let post = self.post.clone();
         let task = tokio::spawn(async move {
             let mut report = followed.report();

@@ -103,8 +103,7 @@ impl Run {
         };
         tracing::info!(server = connection.server, "the operator starts");
         let process = process_name();
-        let way =
-            if in_a_pod() { Way::Names(self.cluster_domain.clone()) } else { Way::Proxy(client.clone()) };
+        let way = if in_a_pod() { Way::Names(self.cluster_domain.clone()) } else { Way::Proxy };
         let (teller, telling) = Teller::start(client.clone(), process.clone(), metrics.clone());
         let beside = Beside {
             metrics: metrics.clone(),
