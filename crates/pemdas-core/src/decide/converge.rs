@@ -50,7 +50,7 @@ impl Pass<'_> {
             self.create(slot, node, desired, member, holds);
             return;
         };
-        match owner(&live, &self.world.root.uid) {
+        match owner(&live, &self.world.root.instance) {
             Owner::Us(claim) => self.ours(slot, node, desired, &live, &claim, member, holds),
             Owner::Unreadable => {
                 let text = format!("{key} has our label and an annotation that cannot be read");

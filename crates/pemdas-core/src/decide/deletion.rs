@@ -17,7 +17,8 @@ use crate::{
     program::Program,
     truth::Truth,
     world::{
-        DELETION_FINALIZER, FINALIZER, LedgerFact, Live, OUR_PREFIX, OwnWrite, Owner, Sight, World, owner,
+        Claim, DELETION_FINALIZER, FINALIZER, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Owner,
+        Sight, World, owner,
     },
 };
 
@@ -169,13 +170,18 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
         return decision;
     }
     for (key, (live, claim)) in &inventory {
+        if stays(world, live, claim) {
+            continue;
+        }
         if removal::left_behind(world, key) {
             left.push(format!("{key} may not be deleted: it is left"));
             continue;
         }
         open = true;
         let slot = Slot::new(&claim.node, &claim.member);
-        let holders = blocked.get(key).into_iter().flatten().filter(|it| !removal::left_behind(world, it));
+        let gone = |it: &ObjectKey| inventory.get(it).is_none_or(|(live, claim)| stays(world, live, claim));
+        let holders = blocked.get(key).into_iter().flatten();
+        let holders = holders.filter(|it| !removal::left_behind(world, it) && !gone(it));
         let waits: Vec<_> = holders
             .filter_map(|it| inventory.get(it))
             .map(|(_, it)| Cause::Waits { on: Slot::new(&it.node, &it.member), reasons: Vec::new() })
@@ -200,16 +206,26 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
     decision
 }
 
-fn remove_one(
-    world: &World,
-    live: &Live,
-    claim: &crate::world::Claim,
-    decision: &mut Decision,
-) -> Vec<Cause> {
+/// What removal leaves alone: what the garbage collector takes with the root, and everything where somebody deletes the
+/// root and wants to keep what it made. Only our own finalizer goes then.
+fn stays(world: &World, live: &Live, claim: &Claim) -> bool {
+    let going = world.root.live.as_ref().is_none_or(|it| it.terminating);
+    let collected = claim.owned && going && !mutant!(CollectByHand);
+    let kept = world.root.orphaning && !mutant!(DeleteTheKept) && !live.finalizers.contains(FINALIZER);
+    collected || kept
+}
+
+fn remove_one(world: &World, live: &Live, claim: &Claim, decision: &mut Decision) -> Vec<Cause> {
     if world.unseen_write(&live.key).is_some() {
         return vec![Cause::Pending("our last write was not seen yet".to_owned())];
     }
-    let Some(action) = removal::removal(live, claim, true) else {
+    let action = if world.root.orphaning && !mutant!(DeleteTheKept) {
+        let (key, uid, resource_version) = (live.key.clone(), live.uid.clone(), live.resource_version);
+        Some(Action::Release { key, uid, resource_version, disown: false })
+    } else {
+        removal::removal(live, claim, true)
+    };
+    let Some(action) = action else {
         return vec![Cause::Pending(format!("{} is being deleted", live.key))];
     };
     if let Some(refused) = world.refused.get(&live.key)
@@ -228,7 +244,7 @@ fn inventory(world: &World) -> (Inventory, Vec<String>) {
     let mut inventory = Inventory::new();
     let mut left = Vec::new();
     for (key, live) in &world.objects {
-        match owner(live, &world.root.uid) {
+        match owner(live, &world.root.instance) {
             Owner::Us(claim) => {
                 inventory.insert(key.clone(), (live.clone(), *claim));
             }

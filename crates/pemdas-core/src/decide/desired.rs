@@ -207,7 +207,8 @@ impl Pass<'_> {
             body["metadata"]["namespace"] = json!(key.namespace);
         }
         let orphan = node.on_delete == OnDelete::Orphan;
-        if self.owns(&key) && !orphan {
+        let owned = self.owns(&key) && !orphan;
+        if owned {
             body["metadata"]["ownerReferences"] = json!([{
                 "apiVersion": self.root.body.get("apiVersion"), "kind": self.root.body.get("kind"),
                 "name": self.world.root.key.name, "uid": self.world.root.uid,
@@ -228,6 +229,7 @@ impl Pass<'_> {
             applied: self.world.digest(&Value::Null),
             patch: marks.state.as_ref().map(|(_, patch)| self.world.digest(patch)),
             orphan,
+            owned,
             attempt: marks.attempt,
         };
         let digest = self.world.digest(&json!([
@@ -246,7 +248,7 @@ impl Pass<'_> {
         if !body["metadata"].get("annotations").is_some_and(Value::is_object) {
             body["metadata"]["annotations"] = json!({});
         }
-        body["metadata"]["labels"][ROOT_LABEL] = json!(self.world.root.uid);
+        body["metadata"]["labels"][ROOT_LABEL] = json!(self.world.root.instance);
         let text = serde_json::to_string(&claim).unwrap_or_default();
         body["metadata"]["annotations"][CLAIM_ANNOTATION] = json!(text);
         Ok(Desired { key, body, digest })

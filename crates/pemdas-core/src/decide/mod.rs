@@ -28,6 +28,7 @@ mod removal;
 mod report;
 mod settled;
 mod states;
+mod status;
 mod why;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +42,7 @@ use crate::{
     evaluate::{Evaluator, MAX_BATCHES},
     ledger::Slot,
     program::Program,
-    world::{Fact, World},
+    world::{Fact, KindKey, ObjectKey, World},
 };
 
 pub use memo::Memo;
@@ -72,6 +73,15 @@ pub struct Conditions {
     pub stalled: Vec<String>,
 }
 
+/// What an instance has to see to decide, besides what carries its label.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Interests {
+    /// Objects by name: those its nodes make, observe or keep away.
+    pub objects: BTreeSet<ObjectKey>,
+    /// All objects of a kind, in one namespace or in all.
+    pub kinds: BTreeSet<(KindKey, Option<String>)>,
+}
+
 /// What `decide` says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decision {
@@ -87,6 +97,9 @@ pub struct Decision {
     pub status: Option<Value>,
     /// When to decide again even if nothing happens.
     pub wake: Option<u64>,
+    /// What it has to see: a decision that names something that was not shown to it yet is not to be acted on.
+    #[serde(skip)]
+    pub interests: Interests,
     /// The answers that were used: what may not be forgotten.
     #[serde(skip)]
     pub used: BTreeSet<Digest>,
@@ -109,7 +122,25 @@ impl Decision {
 /// Decides. Without a program (broken or gone) an instance can still be removed, and nothing else.
 #[must_use]
 pub fn decide(program: Option<&Program>, world: &World) -> Decision {
-    pass::Pass::run(program, world)
+    let mut decision = pass::Pass::run(program, world);
+    hold_root_writes(world, &mut decision);
+    decision
+}
+
+/// A write to the root that was refused waits as any other does.
+fn hold_root_writes(world: &World, decision: &mut Decision) {
+    let Some(refused) = world.refused.get(&world.root.key).filter(|it| it.again() > world.now) else {
+        return;
+    };
+    let held = |it: &Action| {
+        matches!(it, Action::Finalize { .. } | Action::Status { .. })
+            && it.tried() == refused.tried
+            && !mutant!(RootAtOnce)
+    };
+    if decision.actions.iter().any(held) {
+        decision.actions.retain(|it| !held(it));
+        decision.wake = Some(decision.wake.map_or(refused.again(), |it| it.min(refused.again())));
+    }
 }
 
 /// Decides, answering the questions on the way: each batch holds all that can be asked at that point. Writes of a
@@ -127,5 +158,6 @@ pub fn decide_with(program: Option<&Program>, world: &mut World, evaluator: &mut
         decision = decide(program, world);
     }
     world.answers.trim(&decision.used);
+    world.decided(&decision);
     decision
 }

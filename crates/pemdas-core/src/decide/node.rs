@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     action::Action,
-    blueprint::{Absent, Body, Function, Node, Observe, Selector, SelectorOperator},
+    blueprint::{Absent, Body, Function, Node, Observe, Selector},
     evaluate::Form,
     ledger::Slot,
     truth::Truth,
@@ -274,6 +274,7 @@ impl Pass<'_> {
         };
         if observe.by_selector {
             let named = which.get("namespace").is_some();
+            view.selects = Some((kind.clone(), named.then(|| namespace.clone())));
             let selector = which.get("selector").cloned().unwrap_or_default();
             let selector: Selector = serde_json::from_value(selector).unwrap_or_default();
             let objects: Vec<_> = self
@@ -281,7 +282,7 @@ impl Pass<'_> {
                 .objects
                 .values()
                 .filter(|it| it.key.kind == kind && (!named || it.key.namespace == namespace))
-                .filter(|it| picks(&selector, it))
+                .filter(|it| selector.picks(|name| it.label(name)))
                 .take(MAX_MEMBERS + 1)
                 .cloned()
                 .collect();
@@ -397,7 +398,7 @@ impl Pass<'_> {
                 return member;
             }
         }
-        let claimed = matches!(owner(&live, &self.world.root.uid), Owner::Another { .. });
+        let claimed = matches!(owner(&live, &self.world.root.instance), Owner::Another { .. });
         if claimed && !mutant!(AbsentTakesClaimed) {
             member.causes.push(Cause::stalled(reason::EXISTS, format!("{key} belongs to another instance")));
             return member;
@@ -417,19 +418,4 @@ impl Pass<'_> {
         }
         member
     }
-}
-
-fn picks(selector: &Selector, live: &Live) -> bool {
-    let labels = selector.match_labels.iter().all(|(name, value)| live.label(name) == Some(value));
-    labels
-        && selector.match_expressions.iter().all(|rule| {
-            let has = live.label(&rule.key);
-            let among = has.is_some_and(|value| rule.values.iter().any(|it| it == value));
-            match rule.operator {
-                SelectorOperator::In => among,
-                SelectorOperator::NotIn => !among,
-                SelectorOperator::Exists => has.is_some(),
-                SelectorOperator::DoesNotExist => has.is_none(),
-            }
-        })
 }

@@ -17,7 +17,9 @@ use crate::{
     ledger::{End, Ledger, Slot},
     program::Program,
     truth::Truth,
-    world::{Claim, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Owner, World, manager, owner},
+    world::{
+        Claim, KindKey, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Owner, World, manager, owner,
+    },
 };
 
 /// What was asked of the evaluator, or could not be.
@@ -97,11 +99,20 @@ pub(super) struct NodeView {
     pub(super) collection: bool,
     /// What is wrong with the node as a whole.
     pub(super) causes: Vec<Cause>,
+    /// Of a selector: the kind, and the namespace where it is one.
+    pub(super) selects: Option<(KindKey, Option<String>)>,
 }
 
 impl NodeView {
     pub(super) fn new(need: Truth) -> Self {
-        Self { need, members: BTreeMap::new(), members_known: true, collection: false, causes: Vec::new() }
+        Self {
+            need,
+            members: BTreeMap::new(),
+            members_known: true,
+            collection: false,
+            causes: Vec::new(),
+            selects: None,
+        }
     }
 }
 
@@ -211,7 +222,7 @@ impl<'a> Pass<'a> {
             world,
             mode,
             root,
-            manager: manager(&world.root.uid),
+            manager: manager(&world.root.instance),
             root_input: root_input(&root.body),
             next_ledger: ledger.clone().unwrap_or_default(),
             ledger,
@@ -235,7 +246,7 @@ impl<'a> Pass<'a> {
 
     fn take_inventory(&mut self) {
         for (key, live) in &self.world.objects {
-            match owner(live, &self.world.root.uid) {
+            match owner(live, &self.world.root.instance) {
                 Owner::Us(claim) => {
                     self.inventory.insert(key.clone(), (live.clone(), *claim));
                 }
@@ -353,6 +364,7 @@ pub(super) fn idle(cause: &Cause) -> Decision {
         nodes: BTreeMap::new(),
         status: None,
         wake: None,
+        interests: super::Interests::default(),
         used: BTreeSet::new(),
     }
 }

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{
-    Cause, Conditions, Decision, MAX_CAUSES, NodeState, Phase,
-    pass::{Asked, Found, Pass, record},
+    Cause, Conditions, Decision, Interests, MAX_CAUSES, NodeState, Phase,
+    pass::{Asked, Found, NodeView, Pass, record},
+    status::{Parts, whole},
 };
 use crate::{
     action::{Action, Event},
@@ -43,7 +44,7 @@ impl Pass<'_> {
         let nodes = self.states();
         let conditions = self.conditions(&nodes);
         let status = self.status(&nodes, &conditions);
-        self.write_status(status.as_ref());
+        self.write_status(status.as_ref(), &conditions);
         self.tell(&nodes, &conditions);
         if let Some(wake) = self.asked.wake {
             self.wake_at(wake);
@@ -51,7 +52,9 @@ impl Pass<'_> {
         if !self.asked.open.is_empty() {
             self.actions.insert(0, Action::Render(self.asked.open.into_values().collect()));
         }
+        let interests = interests(&self.nodes);
         Decision {
+            interests,
             mode: self.mode,
             actions: self.actions,
             conditions,
@@ -158,15 +161,11 @@ impl Pass<'_> {
             }
             None => self.statuses_of_successors(),
         };
-        let mut ready = conditions.ready;
+        let mut authored = None;
         if let Some(function) = &root.conditions {
             let the = self.everything();
-            if let Asked::Value(Value::Array(authored)) = self.ask(function, Form::Whole, &the) {
-                // An author's word may lower Ready, never raise it.
-                let lowered = |it: &Value| it["type"] == "Ready" && it["status"] != "True";
-                ready = ready && !authored.iter().any(lowered);
-                let others: Vec<_> = authored.into_iter().filter(|it| it["type"] != "Ready").collect();
-                status["authored"] = json!(others);
+            if let Asked::Value(value) = self.ask(function, Form::Fields, &the) {
+                authored = Some(value);
             }
         }
         if let (Some(report), Some(response)) = (&root.report, &self.world.report) {
@@ -175,21 +174,20 @@ impl Pass<'_> {
                 None => super::desired::merge(&mut status, response),
             }
         }
-        let truth = |holds: bool| if holds { "True" } else { "False" };
-        let message = conditions.stalled.join("; ");
-        let mut all = vec![
-            json!({ "type": "Ready", "status": truth(ready) }),
-            json!({ "type": "Reconciling", "status": truth(conditions.reconciling) }),
-            json!({ "type": "Stalled", "status": truth(!conditions.stalled.is_empty()), "message": message }),
-        ];
-        if let Some(authored) = status.as_object_mut().and_then(|it| it.remove("authored")) {
-            all.extend(authored.as_array().into_iter().flatten().cloned());
-        }
-        status["observedGeneration"] = json!(self.root.generation);
-        status["conditions"] = json!(all);
-        status["revision"] = json!(self.program.revision.name);
-        status["nodes"] = node_list(nodes);
-        Some(status)
+        Some(whole(Parts {
+            author: status,
+            authored,
+            conditions,
+            nodes,
+            generation: self.root.generation,
+            revision: &self.program.revision.name,
+            report: root
+                .report
+                .as_ref()
+                .map(|_| (self.world.report.is_some(), self.world.report_trouble.as_deref())),
+            before: self.root.body.get("status"),
+            now: self.world.now,
+        }))
     }
 
     /// Every node as the author's functions see it: live object, value, result, members; null if missing.
@@ -219,9 +217,12 @@ impl Pass<'_> {
         }))
     }
 
-    fn write_status(&mut self, status: Option<&Value>) {
+    fn write_status(&mut self, status: Option<&Value>, conditions: &Conditions) {
         let Some(status) = status.filter(|_| self.asked.open.is_empty()) else { return };
         let now = self.root.body.get("status");
+        if now.is_some_and(|it| self.world.is_what_became(status, it)) {
+            return;
+        }
         if now == Some(status) || self.world.writes.contains_key(&self.world.root.key) {
             if now != Some(status) && self.world.writes.get(&self.world.root.key) == Some(&OwnWrite::Lost) {
                 self.push(Action::Look { key: self.world.root.key.clone() });
@@ -231,11 +232,15 @@ impl Pass<'_> {
         if self.actions.iter().any(|it| matches!(it, Action::Finalize { .. })) {
             return;
         }
-        if let Some(at) = self.world.status_at
-            && self.world.now < at + STATUS_INTERVAL
+        // What passes within the interval is never written: an instance that is ready at once costs one write.
+        let passing = conditions.reconciling && !mutant!(StatusAtOnce);
+        let since = passing.then(|| self.world.status_stale.unwrap_or(self.world.now));
+        let due = self.world.status_at.max(since).map(|it| it + STATUS_INTERVAL);
+        if let Some(due) = due
+            && self.world.now < due
             && !mutant!(StatusAtOnce)
         {
-            self.wake_at(at + STATUS_INTERVAL);
+            self.wake_at(due);
             return;
         }
         self.push(Action::Status { uid: self.root.uid.clone(), status: status.clone() });
@@ -264,6 +269,19 @@ impl Pass<'_> {
     }
 }
 
+fn interests(nodes: &BTreeMap<String, NodeView>) -> Interests {
+    let mut interests = Interests::default();
+    for view in nodes.values() {
+        match &view.selects {
+            Some(selects) => {
+                interests.kinds.insert(selects.clone());
+            }
+            None => interests.objects.extend(view.members.values().filter_map(|it| it.key.clone())),
+        }
+    }
+    interests
+}
+
 fn state(ready: Truth, causes: &[Cause]) -> NodeState {
     let has = |wanted: fn(&Cause) -> bool| causes.iter().any(wanted);
     let phase = if ready == Truth::True && causes.is_empty() {
@@ -285,14 +303,4 @@ fn state(ready: Truth, causes: &[Cause]) -> NodeState {
     }
     causes.sort_by_key(|it| !matches!(it, Cause::Stalled { .. }));
     NodeState { phase, causes }
-}
-
-fn node_list(nodes: &BTreeMap<Slot, NodeState>) -> Value {
-    let mut sorted: Vec<_> = nodes.iter().collect();
-    sorted.sort_by_key(|(_, state)| state.phase == Phase::Ready);
-    let shown = sorted.iter().take(MAX_STATUS_NODES).map(|(slot, state)| {
-        let why = state.causes.first().map(ToString::to_string);
-        json!({ "node": slot.to_string(), "phase": state.phase, "why": why })
-    });
-    Value::Array(shown.collect())
 }

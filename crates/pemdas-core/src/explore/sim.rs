@@ -38,6 +38,8 @@ pub(super) struct Sim {
     /// What a process that was deposed had sent.
     pub(super) late: Vec<Action>,
     pub(super) evaluator_broken: bool,
+    /// Whether the answer to a write shows the object.
+    pub(super) telling: bool,
     /// Whether an object was ready since we last wrote to it.
     pub(super) was_ready: BTreeMap<ObjectKey, bool>,
     own_writes: BTreeMap<ObjectKey, u64>,
@@ -81,6 +83,7 @@ impl Sim {
             flights: Vec::new(),
             late: Vec::new(),
             evaluator_broken: false,
+            telling: true,
             was_ready: BTreeMap::new(),
             own_writes: BTreeMap::new(),
             late_landed: false,
@@ -209,13 +212,17 @@ impl Sim {
         any
     }
 
-    pub(super) fn read_ledger(&mut self) -> bool {
-        let fact = match &self.cluster.ledger {
+    fn ledger_fact(&self) -> LedgerFact {
+        match &self.cluster.ledger {
             None => LedgerFact::Absent,
             Some((version, ledger)) => {
                 LedgerFact::Present { resource_version: *version, ledger: Box::new(ledger.clone()) }
             }
-        };
+        }
+    }
+
+    pub(super) fn read_ledger(&mut self) -> bool {
+        let fact = self.ledger_fact();
         let changed = self.world.ledger != fact;
         self.world.learn(Fact::Ledger(fact));
         changed
@@ -265,8 +272,8 @@ impl Sim {
             return;
         }
         if action == Action::ReadLedger {
-            self.world.ledger_write = None;
-            self.read_ledger();
+            let fact = self.ledger_fact();
+            self.world.learn(Fact::LedgerRead(fact));
             return;
         }
         let outcome = match fault {
@@ -288,8 +295,14 @@ impl Sim {
                 self.world.learn(Fact::Outcome(self.cluster.root.clone(), action.tried(), outcome));
             }
             other => {
-                if let Some(key) = other.written() {
+                if let Some(key) = other.written().cloned() {
+                    let answered =
+                        self.telling && matches!(outcome, WriteOutcome::Done(version) if version % 2 == 0);
                     self.world.learn(Fact::Outcome(key.clone(), action.tried(), outcome));
+                    // Some answers show the object, so that both ways of seeing an own write are walked.
+                    if let Some(live) = self.cluster.get(&key).filter(|_| answered) {
+                        self.world.learn(Fact::Answer(live.clone()));
+                    }
                 }
             }
         }

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::{
     KindKey, KindView, Lease, LedgerFact, Live, MAX_REVERSALS, MAX_VANISHED, ObjectKey, OwnWrite, Owner,
-    Refused, World, manager, owner,
+    Refused, StatusSent, World, manager, owner,
 };
-use crate::{action::Action, digest::Digest, evaluate::Answer, ledger::Ledger};
+use crate::{action::Action, decide::Decision, digest::Digest, evaluate::Answer, ledger::Ledger};
 
 /// How a write was refused.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,12 +77,18 @@ pub enum Fact {
     Outcome(ObjectKey, Digest, WriteOutcome),
     /// What became of a write to the ledger.
     LedgerOutcome(WriteOutcome),
+    /// The ledger as a direct look found it: what became of the last write does not matter any more.
+    LedgerRead(LedgerFact),
+    /// An object as the answer to our own write shows it.
+    Answer(Arc<Live>),
     /// What a direct look found, and as of which resourceVersion.
     Looked(ObjectKey, Option<Arc<Live>>, u64),
     /// An answer of the evaluator.
     Answered(Digest, Answer),
     /// The response of the Service of a `report`.
     Report(Option<Value>),
+    /// Why there is no newer one.
+    ReportTrouble(Option<String>),
 }
 
 impl World {
@@ -117,9 +123,15 @@ impl World {
             Fact::Sent(action) => self.sent(&action),
             Fact::Outcome(key, tried, outcome) => self.outcome(key, tried, outcome),
             Fact::LedgerOutcome(outcome) => self.ledger_outcome(outcome),
+            Fact::LedgerRead(ledger) => {
+                self.ledger_write = None;
+                self.ledger = ledger;
+            }
+            Fact::Answer(live) => self.answer(live),
             Fact::Looked(key, live, version) => self.looked(key, live, version),
             Fact::Answered(question, answer) => self.answers.learn(question, answer, self.now),
             Fact::Report(report) => self.report = report,
+            Fact::ReportTrouble(trouble) => self.report_trouble = trouble,
         }
     }
 
@@ -143,6 +155,7 @@ impl World {
             Fact::NamespaceEnding(ending) => *ending == self.namespace_ending,
             Fact::Ledger(ledger) => *ledger == self.ledger && self.ledger_write.is_none(),
             Fact::Report(report) => *report == self.report,
+            Fact::ReportTrouble(trouble) => *trouble == self.report_trouble,
             _ => false,
         }
     }
@@ -185,14 +198,14 @@ impl World {
 
     fn gone(&mut self, key: &ObjectKey) {
         let Some(live) = self.objects.remove(key) else { return };
-        if let Owner::Us(claim) = owner(&live, &self.root.uid)
+        if let Owner::Us(claim) = owner(&live, &self.root.instance)
             && !live.terminating
         {
             self.vanished.insert(key.clone(), claim.applied);
             while self.vanished.len() > MAX_VANISHED {
                 self.vanished.pop_first();
             }
-        } else if let Owner::Us(claim) = owner(&live, &self.root.uid)
+        } else if let Owner::Us(claim) = owner(&live, &self.root.instance)
             && !matches!(self.writes.get(key), Some(OwnWrite::Deleted(uid)) if *uid == live.uid)
         {
             self.vanished.insert(key.clone(), claim.applied);
@@ -212,10 +225,17 @@ impl World {
             return;
         }
         self.root.seen_going |= live.terminating;
+        self.root.orphaning |= live.terminating && live.finalizers.contains("orphan");
         if live.terminating {
             self.root.going_since.get_or_insert(self.now);
         }
         let version = live.resource_version;
+        if self.status_sent.as_ref().is_some_and(|it| it.version == Some(version) && it.became.is_none()) {
+            let became = live.body.get("status").map(|it| self.digest(it));
+            if let Some(sent) = &mut self.status_sent {
+                sent.became = became;
+            }
+        }
         self.root.live = Some(live);
         if matches!(self.writes.get(&self.root.key), Some(OwnWrite::Applied(wrote)) if *wrote <= version) {
             self.writes.remove(&self.root.key);
@@ -251,7 +271,9 @@ impl World {
             Action::Finalize { .. } => {
                 self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
             }
-            Action::Status { .. } => {
+            Action::Status { status, .. } => {
+                let digest = self.digest(status);
+                self.status_sent = Some(StatusSent { digest, version: None, became: None });
                 self.status_at = Some(self.now);
                 self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
             }
@@ -272,7 +294,7 @@ impl World {
 
     fn reversal(&mut self, key: &ObjectKey, body: &Value) {
         let Some(live) = self.objects.get(key) else { return };
-        let Some((other, _)) = live.taken_from(&manager(&self.root.uid), body).into_iter().next() else {
+        let Some((other, _)) = live.taken_from(&manager(&self.root.instance), body).into_iter().next() else {
             return;
         };
         let reversals = self.reversals.entry(key.clone()).or_default();
@@ -287,6 +309,11 @@ impl World {
             WriteOutcome::Done(version) => {
                 self.refused.remove(&key);
                 self.writes.insert(key.clone(), OwnWrite::Applied(version));
+                if let Some(sent) =
+                    self.status_sent.as_mut().filter(|it| key == self.root.key && it.version.is_none())
+                {
+                    sent.version = Some(version);
+                }
                 let root = key == self.root.key
                     && self.root.live.as_ref().is_some_and(|it| it.resource_version >= version);
                 if root {
@@ -332,6 +359,20 @@ impl World {
         };
     }
 
+    /// The answer to our own write: as good as the watch, and earlier. What the watch has shown meanwhile is newer.
+    fn answer(&mut self, live: Arc<Live>) {
+        let known = self.objects.get(&live.key).map_or(0, |it| it.resource_version);
+        let floor = self.looked.get(&live.key).copied().unwrap_or(0);
+        let watermark = self.kinds.get(&live.key.kind).map_or(0, |it| it.watermark);
+        // Where the watch is further and shows no such object, it is gone again.
+        let gone = known == 0 && watermark >= live.resource_version;
+        if live.resource_version < known.max(floor) || gone {
+            return;
+        }
+        let (key, version) = (live.key.clone(), live.resource_version);
+        self.looked(key, Some(live), version);
+    }
+
     fn looked(&mut self, key: ObjectKey, live: Option<Arc<Live>>, version: u64) {
         self.writes.remove(&key);
         match live {
@@ -347,10 +388,18 @@ impl World {
         }
     }
 
+    /// Takes note of a decision that was made on this world: since when the status is not as it should be.
+    pub fn decided(&mut self, decision: &Decision) {
+        let written = self.root.live.as_ref().and_then(|it| it.body.get("status"));
+        let stale = decision.status.is_some() && decision.status.as_ref() != written;
+        self.status_stale = stale.then(|| self.status_stale.unwrap_or(self.now));
+    }
+
     /// What is lost when the process ends: everything but what can be listed again. The lease is taken anew.
     #[must_use]
     pub fn after_crash(&self, lease: Lease) -> Self {
         let mut fresh = Self::new(self.root.key.clone(), self.root.uid.clone());
+        fresh.root.instance.clone_from(&self.root.instance);
         fresh.now = self.now;
         fresh.lease = lease;
         fresh.secret.clone_from(&self.secret);

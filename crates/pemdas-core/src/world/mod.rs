@@ -80,6 +80,9 @@ pub struct RootFact {
     pub key: ObjectKey,
     /// Its uid.
     pub uid: String,
+    /// What names the instance in labels and as field manager: the uid, and what tells apart two blueprints that
+    /// have the same root.
+    pub instance: String,
     /// The object, while it exists.
     pub live: Option<Arc<Live>>,
     /// Whether its selector still picks it.
@@ -88,6 +91,8 @@ pub struct RootFact {
     pub seen_going: bool,
     /// Since when it is seen going.
     pub going_since: Option<u64>,
+    /// Whether it was seen going with the wish that what it made stays (`kubectl delete --cascade=orphan`).
+    pub orphaning: bool,
 }
 
 /// What is known of the ledger.
@@ -142,6 +147,17 @@ impl Refused {
     }
 }
 
+/// A status that was sent, and what the server made of it: a definition may prune fields that it does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusSent {
+    /// The digest of what was sent.
+    pub digest: Digest,
+    /// The resourceVersion of the root after the write.
+    pub version: Option<u64>,
+    /// The digest of the status that was there then.
+    pub became: Option<Digest>,
+}
+
 /// The world as an instance knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct World {
@@ -181,27 +197,36 @@ pub struct World {
     pub entropy: String,
     /// The last response of the Service of a `report`.
     pub report: Option<Value>,
+    /// Why there is no newer response.
+    pub report_trouble: Option<String>,
     /// What was told of the instance and its nodes, so that an Event is sent once.
     pub told: BTreeMap<Option<Slot>, String>,
     /// When the status was written last.
     pub status_at: Option<u64>,
+    /// The status that was sent last, and what became of it.
+    pub status_sent: Option<StatusSent>,
+    /// Since when the status on the root is not the one it should be.
+    pub status_stale: Option<u64>,
 }
 
 impl World {
     /// A world in which nothing was seen but the root's name.
     #[must_use]
     pub fn new(key: ObjectKey, uid: impl Into<String>) -> Self {
+        let uid = uid.into();
         Self {
             changes: 0,
             now: 0,
             lease: Lease::default(),
             root: RootFact {
                 key,
-                uid: uid.into(),
+                instance: uid.clone(),
+                uid,
                 live: None,
                 selected: true,
                 seen_going: false,
                 going_since: None,
+                orphaning: false,
             },
             namespace_ending: false,
             kinds: BTreeMap::new(),
@@ -217,8 +242,11 @@ impl World {
             secret: Vec::new(),
             entropy: String::new(),
             report: None,
+            report_trouble: None,
             told: BTreeMap::new(),
             status_at: None,
+            status_stale: None,
+            status_sent: None,
         }
     }
 
@@ -253,6 +281,13 @@ impl World {
             OwnWrite::Deleted(uid) => object.is_none_or(|it| it.uid != *uid || it.terminating),
         };
         (!seen).then_some(write)
+    }
+
+    /// Whether a status is there already, in the form that the server gave it when it was last sent.
+    #[must_use]
+    pub fn is_what_became(&self, status: &Value, there: &Value) -> bool {
+        let Some(StatusSent { digest, became: Some(became), .. }) = &self.status_sent else { return false };
+        *digest == self.digest(status) && *became == self.digest(there)
     }
 
     /// A digest under this world's key.
