@@ -104,7 +104,13 @@ pub async fn change(
 
 /// Makes the status of the root what it shall be: what is there and not wanted goes. As a merge patch, so that a field that
 /// the definition does not know is pruned and not refused.
-pub async fn status(client: &Client, resource: &Resource, seen: &Live, manager: &str, status: &Value) -> Done {
+pub async fn status(
+    client: &Client,
+    resource: &Resource,
+    seen: &Live,
+    manager: &str,
+    status: &Value,
+) -> Done {
     let there = seen.body.get("status").unwrap_or(&Value::Null);
     let body = json!({ "metadata": { "uid": seen.uid }, "status": difference(there, status) });
     let place = resource.path(&seen.key.namespace);
@@ -272,7 +278,10 @@ mod tests {
     fn a_merge_patch_takes_out_what_is_not_wanted() {
         let from = json!({ "a": 1, "b": { "c": [1], "d": 2 }, "e": "x" });
         let to = json!({ "a": 1, "b": { "c": [1, 2] }, "f": { "g": true } });
-        assert_eq!(difference(&from, &to), json!({ "b": { "c": [1, 2], "d": null }, "e": null, "f": { "g": true } }));
+        assert_eq!(
+            difference(&from, &to),
+            json!({ "b": { "c": [1, 2], "d": null }, "e": null, "f": { "g": true } })
+        );
         assert_eq!(difference(&json!(null), &to), to);
     }
 }

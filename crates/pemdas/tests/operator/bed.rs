@@ -150,7 +150,15 @@ impl Space {
         let path = file.path().to_string_lossy().into_owned();
         // A kind that was just made may be unknown for a moment.
         until(&format!("{} is applied", object["kind"]), || {
-            self.kubectl(&["apply", "--server-side", "--field-manager=tester", "--force-conflicts", "-f", &path]).ok()
+            self.kubectl(&[
+                "apply",
+                "--server-side",
+                "--field-manager=tester",
+                "--force-conflicts",
+                "-f",
+                &path,
+            ])
+            .ok()
         });
     }
 
@@ -214,7 +222,9 @@ impl Space {
         requests
             .iter()
             .filter(|it| it.user == OPERATOR && it.namespace.as_deref() == Some(&self.name) && it.complete)
-            .filter(|it| !["events", "subjectaccessreviews", "controllerrevisions"].contains(&it.resource.as_str()))
+            .filter(|it| {
+                !["events", "subjectaccessreviews", "controllerrevisions"].contains(&it.resource.as_str())
+            })
             .filter(|it| it.verb != "watch")
             // What is told on a blueprint is told of all its instances together.
             .filter(|it| !(it.resource == "configmaps" && it.name.as_deref() == Some("blueprint")))

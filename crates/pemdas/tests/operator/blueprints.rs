@@ -74,7 +74,11 @@ fn a_node_that_is_taken_out_takes_its_object_with_it() {
     space.blueprint("blueprint", &note("{ v = the.root.spec.value }").replace("map", "renamed"));
     space.gone("serviceaccount", "one");
     space.ready("Note", "one");
-    assert_eq!(space.get("configmap", "one").unwrap()["metadata"]["uid"], uid, "a renamed node keeps its object");
+    assert_eq!(
+        space.get("configmap", "one").unwrap()["metadata"]["uid"],
+        uid,
+        "a renamed node keeps its object"
+    );
 }
 
 #[test]
@@ -100,7 +104,9 @@ fn a_blueprint_with_instances_is_kept_until_they_are_gone() {
 fn a_config_map_that_is_no_blueprint_is_told_so() {
     let _running = shared();
     let space = Space::new("none");
-    for (name, source) in [("text", "hello there"), ("number", "42"), ("loop", "let rec f = fun x => f x in f 1")] {
+    for (name, source) in
+        [("text", "hello there"), ("number", "42"), ("loop", "let rec f = fun x => f x in f 1")]
+    {
         space.blueprint(name, source);
         until("it is told", || {
             space.told(name).filter(|it| it["revision"].is_null() && it["problems"][0]["message"].is_string())
@@ -163,7 +169,12 @@ let { Blueprint, .. } = import "pemdas/v1.ncl" in
 fn an_error_in_a_template_is_told_and_harms_nobody_else() {
     let _running = shared();
     let space = Space::new("error");
-    space.blueprint("blueprint", &note("{ v = if the.root.spec.value == \"bad\" then 1 + \"secret-canary\" else the.root.spec.value }"));
+    space.blueprint(
+        "blueprint",
+        &note(
+            "{ v = if the.root.spec.value == \"bad\" then 1 + \"secret-canary\" else the.root.spec.value }",
+        ),
+    );
     space.runs("blueprint");
     space.instance("Note", "one", &json!({ "value": "bad" }));
     space.instance("Note", "two", &json!({ "value": "good" }));

@@ -85,7 +85,8 @@ fn a_renamed_object_is_made_before_the_old_one_goes() {
     space.instance("Note", "one", &json!({ "value": "v", "name": "new" }));
     space.gone("configmap", "old");
     let writes = space.writes();
-    let at = |what: &str| writes.iter().position(|it| it == what).unwrap_or_else(|| panic!("{what}: {writes:?}"));
+    let at =
+        |what: &str| writes.iter().position(|it| it == what).unwrap_or_else(|| panic!("{what}: {writes:?}"));
     assert!(at("patch configmaps new") < at("delete configmaps old"));
     space.ready("Note", "one");
 }

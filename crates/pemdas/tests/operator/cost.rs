@@ -96,8 +96,18 @@ fn drift_is_repaired_with_one_request() {
     let space = fan_out("drift");
     a_while();
     let before = space.requests().len();
-    space.kubectl(&["patch", "configmap", "one", "--type=merge", "-p", r#"{"data":{"value":"mine","extra":"kept"}}"#]).unwrap();
-    let map = until("it is put right", || space.get("configmap", "one").filter(|it| it["data"]["value"] == "a"));
+    space
+        .kubectl(&[
+            "patch",
+            "configmap",
+            "one",
+            "--type=merge",
+            "-p",
+            r#"{"data":{"value":"mine","extra":"kept"}}"#,
+        ])
+        .unwrap();
+    let map =
+        until("it is put right", || space.get("configmap", "one").filter(|it| it["data"]["value"] == "a"));
     assert_eq!(map["data"]["extra"], "kept", "fields of others are left");
     space.kubectl(&["delete", "service", "one"]).unwrap();
     until("it is back", || space.get("service", "one"));
@@ -157,6 +167,7 @@ fn a_restart_writes_nothing() {
     until("it works again", || space.get("service", "one"));
     a_while();
     let asked = space.requests().split_off(before);
-    let writes: Vec<_> = asked.iter().filter(|it| !it.starts_with("get") && !it.starts_with("list")).collect();
+    let writes: Vec<_> =
+        asked.iter().filter(|it| !it.starts_with("get") && !it.starts_with("list")).collect();
     assert_eq!(writes, ["patch services one"]);
 }

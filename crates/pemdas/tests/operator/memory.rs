@@ -49,7 +49,11 @@ fn a_once_runs_once_for_each_key_and_three_requests_more() {
     assert_eq!(jobs.len(), 1, "{jobs:?}");
     let writes = space.writes();
     let of = |what: &str| writes.iter().filter(|it| it.contains(what)).count();
-    assert_eq!((of("secrets pemdas-ledger"), of("jobs")), (2, 2), "attempt, result; job, release: {writes:?}");
+    assert_eq!(
+        (of("secrets pemdas-ledger"), of("jobs")),
+        (2, 2),
+        "attempt, result; job, release: {writes:?}"
+    );
     // The Job is cleaned up: nothing runs again.
     space.kubectl(&["delete", "job", &jobs[0]]).unwrap();
     a_while();
