@@ -7,18 +7,16 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     Cause, Decision, Mode, NodeState, Phase,
+    inventory::{Inventory, Item},
     pass::{Found, Pass, idle},
-    reason,
-    removal::{self, Inventory},
+    reason, removal,
 };
 use crate::{
     action::{Action, Event},
     ledger::Slot,
     program::Program,
     truth::Truth,
-    world::{
-        DELETION_FINALIZER, FINALIZER, LedgerFact, Live, OUR_PREFIX, OwnWrite, Owner, Sight, World, owner,
-    },
+    world::{DELETION_FINALIZER, FINALIZER, LedgerFact, Live, OUR_PREFIX, OwnWrite, Sight, World},
 };
 
 /// How long the nodes of a deletion may take before a human is asked, in milliseconds.
@@ -48,6 +46,7 @@ pub(super) fn delete(program: Option<&Program>, world: &World, root: &Arc<Live>)
         return idle(&Cause::stalled(reason::DELETION, text));
     };
     let mut pass = Pass::new(program, world, root, Mode::Deleting);
+    pass.contradictions();
     pass.walk();
     let open = pass.deletion_open();
     if open.is_empty() && pass.asked.open.is_empty() && pass.instance.is_empty() {
@@ -82,14 +81,16 @@ fn go_on(world: &World, root: &Live, warning: &str) -> Decision {
 impl Pass<'_> {
     /// The revision at which the deletion began is recorded, and the states that it names are due again.
     fn begin_record(&mut self) {
-        let begun = self.ledger.as_ref().is_some_and(|it| it.deleting.is_none());
+        let begun = self.ledger().is_some_and(|it| it.deleting.is_none());
         if !begun {
             return;
         }
-        self.next_ledger.deleting = Some(self.program.revision.name.clone());
         let named: Vec<_> = self.deletion.keys().cloned().collect();
-        for (slot, entry) in &mut self.next_ledger.entries {
-            let is_state = self.program.node(&slot.node).is_some_and(|it| it.state_of.is_some());
+        let program = self.program;
+        let record = self.record();
+        record.deleting = Some(program.revision.name.clone());
+        for (slot, entry) in &mut record.entries {
+            let is_state = program.node(&slot.node).is_some_and(|it| it.state_of.is_some());
             if is_state && named.contains(&slot.node) {
                 entry.due = true;
             }
@@ -99,10 +100,14 @@ impl Pass<'_> {
     /// What keeps the deletion's own nodes from being through.
     fn deletion_open(&mut self) -> Vec<Cause> {
         let mut open = Vec::new();
-        if self.ledger.as_ref().is_none_or(|it| it.deleting.is_none()) {
+        if self.ledger().is_none_or(|it| it.deleting.is_none()) {
             open.push(Cause::Pending("the beginning of the deletion is being recorded".to_owned()));
         }
-        let overdue = self.world.root.going_since.is_some_and(|it| self.world.now > it + MAX_DELETION);
+        let due = self.facts.root().going_since.map(|it| it + MAX_DELETION);
+        let overdue = due.is_some_and(|it| self.facts.now() > it);
+        if let Some(due) = due.filter(|_| !overdue) {
+            self.wake_at(due + 1);
+        }
         let names: Vec<_> = self.deletion.iter().map(|(name, need)| (name.clone(), *need)).collect();
         for (name, need) in names {
             if name == self.program.root || need == Truth::False {
@@ -147,7 +152,10 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
     if program.is_none() && mutant!(BrokenBlocksRemoval) {
         return decision;
     }
-    let (inventory, mut left) = inventory(world);
+    let inventory = Inventory::of(world);
+    let unreadable = inventory.unreadable.iter();
+    let mut left: Vec<_> =
+        unreadable.map(|key| format!("{key} has an annotation that cannot be read: it is left")).collect();
     let unsynced = world.kinds.iter().find(|(kind, view)| {
         view.sight == Sight::Unsynced || (view.sight == Sight::Synced && world.blind(kind).is_some())
     });
@@ -168,7 +176,7 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
         decision.conditions.stalled = left;
         return decision;
     }
-    for (key, (live, claim)) in &inventory {
+    for (key, Item { live, claim, .. }) in inventory.iter() {
         if removal::left_behind(world, key) {
             left.push(format!("{key} may not be deleted: it is left"));
             continue;
@@ -178,7 +186,7 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
         let holders = blocked.get(key).into_iter().flatten().filter(|it| !removal::left_behind(world, it));
         let waits: Vec<_> = holders
             .filter_map(|it| inventory.get(it))
-            .map(|(_, it)| Cause::Waits { on: Slot::new(&it.node, &it.member), reasons: Vec::new() })
+            .map(|it| Cause::Waits { on: Slot::new(&it.claim.node, &it.claim.member), reasons: Vec::new() })
             .collect();
         let causes = if waits.is_empty() { remove_one(world, live, claim, &mut decision) } else { waits };
         decision.nodes.insert(slot, NodeState { phase: Phase::Removing, causes });
@@ -222,23 +230,6 @@ fn remove_one(
     }
     decision.actions.push(action);
     vec![Cause::Pending(format!("{} is being removed", live.key))]
-}
-
-fn inventory(world: &World) -> (Inventory, Vec<String>) {
-    let mut inventory = Inventory::new();
-    let mut left = Vec::new();
-    for (key, live) in &world.objects {
-        match owner(live, &world.root.uid) {
-            Owner::Us(claim) => {
-                inventory.insert(key.clone(), (live.clone(), *claim));
-            }
-            Owner::Unreadable => {
-                left.push(format!("{key} has an annotation that cannot be read: it is left"));
-            }
-            Owner::Nobody | Owner::Another { .. } => {}
-        }
-    }
-    (inventory, left)
 }
 
 /// Nothing is left: the ledger goes, then our finalizers, then the root.

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    lab::{Lab, kind},
-    sim::{Fault, KINDS, Sim},
+    lab::Lab,
+    sim::{Fault, Sim},
 };
 use crate::{ledger::End, world::Fact};
 
@@ -168,7 +168,8 @@ pub(super) fn take(sim: &mut Sim, step: Step, specs: &[Value]) {
     };
     match step {
         Step::Deliver(at) => {
-            sim.deliver(&kind(KINDS[usize::from(at) % KINDS.len()].0));
+            let of = pick_kind(sim, at);
+            sim.deliver(&of);
         }
         Step::DeliverAll => {
             sim.deliver_all();
@@ -205,19 +206,19 @@ pub(super) fn take(sim: &mut Sim, step: Step, specs: &[Value]) {
         }
         Step::TimeToLive(at) => {
             if let Some(key) = pick(sim, at)
-                && key.kind == kind("Job")
+                && key.kind.kind == "Job"
                 && sim.live(&key).is_some_and(|it| it.body.get("status").is_some())
             {
                 sim.cluster.delete(&key);
             }
         }
         Step::HandEdit(at) => {
-            if let Some(key) = pick(sim, at).filter(|it| it.kind != kind("Job")) {
+            if let Some(key) = pick(sim, at).filter(|it| it.kind.kind != "Job") {
                 sim.cluster.edit(&key, "hand", &serde_json::json!({ "spec": { "v": "edited" } }));
             }
         }
         Step::HandDelete(at) => {
-            if let Some(key) = pick(sim, at).filter(|it| it.kind != kind("Job")) {
+            if let Some(key) = pick(sim, at).filter(|it| it.kind.kind != "Job") {
                 sim.cluster.delete(&key);
             }
         }
@@ -229,9 +230,10 @@ pub(super) fn take(sim: &mut Sim, step: Step, specs: &[Value]) {
             sim.world.learn(Fact::Now(now));
         }
         Step::Blind(at) => {
-            let of = kind(KINDS[usize::from(at) % KINDS.len()].0);
+            let of = pick_kind(sim, at);
             if let Some(view) = sim.world.kinds.get_mut(&of) {
                 view.sight = crate::world::Sight::Unsynced;
+                sim.world.touch_everything();
             }
         }
         Step::EvaluatorBreaks => sim.evaluator_broken = true,
@@ -241,6 +243,10 @@ pub(super) fn take(sim: &mut Sim, step: Step, specs: &[Value]) {
             sim.cluster.delete(&root);
         }
     }
+}
+
+fn pick_kind(sim: &Sim, at: u8) -> crate::world::KindKey {
+    sim.kinds.keys().nth(usize::from(at) % sim.kinds.len()).cloned().expect("a kind")
 }
 
 /// What is asked of a world in which the faults have ended.
@@ -309,6 +315,7 @@ pub(super) fn explore(
     for seed in 1..=walks * more() {
         let walk = steps(seed, length, faults);
         if let Some(violation) = run(&start, &walk, specs, end) {
+            #[cfg(test)]
             assert!(!crate::mutation::any(), "a deliberate bug is noticed: {violation}");
             let short = shrink(&start, &walk, specs, end);
             let violation = run(&start, &short, specs, end).unwrap_or_default();

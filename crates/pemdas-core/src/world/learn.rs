@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     KindKey, KindView, Lease, LedgerFact, Live, MAX_REVERSALS, MAX_VANISHED, ObjectKey, OwnWrite, Owner,
-    Refused, World, manager, owner,
+    Refused, Touch, World, manager, owner,
 };
 use crate::{action::Action, digest::Digest, evaluate::Answer, ledger::Ledger};
 
@@ -77,7 +77,9 @@ pub enum Fact {
     Outcome(ObjectKey, Digest, WriteOutcome),
     /// What became of a write to the ledger.
     LedgerOutcome(WriteOutcome),
-    /// What a direct look found, and as of which resourceVersion.
+    /// What a direct look at the ledger found: it tells what became of our last write to it.
+    LedgerLooked(LedgerFact),
+    /// What a direct look at an object or at the root found, and as of which resourceVersion.
     Looked(ObjectKey, Option<Arc<Live>>, u64),
     /// An answer of the evaluator.
     Answered(Digest, Answer),
@@ -89,7 +91,7 @@ impl World {
     /// Takes a fact in.
     pub fn learn(&mut self, fact: Fact) {
         if !self.is_old_news(&fact) {
-            self.changes += 1;
+            self.note(&fact);
         }
         match fact {
             Fact::Now(now) => self.now = self.now.max(now),
@@ -117,6 +119,10 @@ impl World {
             Fact::Sent(action) => self.sent(&action),
             Fact::Outcome(key, tried, outcome) => self.outcome(key, tried, outcome),
             Fact::LedgerOutcome(outcome) => self.ledger_outcome(outcome),
+            Fact::LedgerLooked(ledger) => {
+                self.ledger_write = None;
+                self.ledger = ledger;
+            }
             Fact::Looked(key, live, version) => self.looked(key, live, version),
             Fact::Answered(question, answer) => self.answers.learn(question, answer, self.now),
             Fact::Report(report) => self.report = report,
@@ -144,6 +150,69 @@ impl World {
             Fact::Ledger(ledger) => *ledger == self.ledger && self.ledger_write.is_none(),
             Fact::Report(report) => *report == self.report,
             _ => false,
+        }
+    }
+
+    /// Writes down what a fact is about.
+    fn note(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Now(_) => {}
+            Fact::Lease(_) | Fact::RootVanished | Fact::Selected(_) | Fact::NamespaceEnding(_) => {
+                self.touch(Touch::EVERYTHING);
+            }
+            Fact::Kind(kind, view) => {
+                let only_newer = self
+                    .kinds
+                    .get(kind)
+                    .is_some_and(|old| KindView { watermark: old.watermark, ..view.clone() } == *old);
+                if only_newer {
+                    self.touch_unseen(kind);
+                } else {
+                    self.touch(Touch::EVERYTHING);
+                }
+            }
+            Fact::Seen(live) => self.touch_object(&live.key),
+            Fact::Vanished(key, _) | Fact::Outcome(key, _, _) | Fact::Looked(key, _, _) => {
+                self.touch_object(key);
+                if *key == self.root.key {
+                    self.touch(Touch::ROOT);
+                }
+            }
+            Fact::Root(_) => {
+                let root = self.root.key.clone();
+                self.touch_object(&root);
+                self.touch(Touch::ROOT);
+            }
+            Fact::Ledger(_) | Fact::LedgerOutcome(_) | Fact::LedgerLooked(_) => self.touch(Touch::LEDGER),
+            Fact::Sent(action) => match &**action {
+                Action::Record { .. } | Action::Forget { .. } => self.touch(Touch::LEDGER),
+                Action::Finalize { .. } | Action::Status { .. } => {
+                    let root = self.root.key.clone();
+                    self.touch_object(&root);
+                    self.touch(Touch::REPORT);
+                }
+                other => match other.written() {
+                    Some(key) => self.touch_object(key),
+                    None => self.touch(Touch::REPORT),
+                },
+            },
+            Fact::Answered(question, _) => self.touch(Touch::answer(*question)),
+            Fact::Report(_) => self.touch(Touch::REPORT),
+        }
+    }
+
+    fn touch_object(&mut self, key: &ObjectKey) {
+        self.changes += 1;
+        self.journal.note(self.changes, Touch::object(key), Some(key));
+        self.touch(Touch::objects(&key.kind));
+        self.touch_unseen(&key.kind);
+    }
+
+    /// A watch that went on may have shown writes to other objects of its kind.
+    fn touch_unseen(&mut self, kind: &KindKey) {
+        let waiting: Vec<_> = self.writes.keys().filter(|key| key.kind == *kind).map(Touch::object).collect();
+        for touch in waiting {
+            self.touch(touch);
         }
     }
 
@@ -334,6 +403,13 @@ impl World {
 
     fn looked(&mut self, key: ObjectKey, live: Option<Arc<Live>>, version: u64) {
         self.writes.remove(&key);
+        if key == self.root.key {
+            // That it is gone is for its watch to say: a name may be taken by another.
+            if let Some(live) = live {
+                self.root(live);
+            }
+            return;
+        }
         match live {
             Some(live) => {
                 self.vanished.remove(&key);
