@@ -22,6 +22,7 @@ pub mod health;
 pub mod kube_types;
 pub mod ledger;
 pub mod path;
+pub mod plan;
 pub mod program;
 pub mod shape;
 pub mod suggest;

@@ -9,7 +9,12 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use pemdas_nickel::{Evaluator, InProcess, Limits, Memo, Place, Pool, PoolConfig, Sources, WorkerCommand};
+use pemdas_core::blueprint::{Function, Read};
+use pemdas_core::diagnostic::Span;
+use pemdas_core::evaluate::{Form, question};
+use pemdas_nickel::{
+    Evaluator, InProcess, Limits, Memo, Place, Pool, PoolConfig, Renderer, Sources, WorkerCommand,
+};
 use serde_json::{Value, json};
 
 /// A template and a contract of the usual size.
@@ -112,6 +117,16 @@ fn evaluation(criterion: &mut Criterion) {
     });
     criterion.bench_function("worker round trip, call", |bencher| {
         bencher.iter(|| black_box(sandboxed.evaluate(&place).unwrap()));
+    });
+    let renderer = Renderer::new(pool.load("bench", &sources).unwrap(), limits.clone());
+    // What a pass of an instance with four templates asks, to begin with.
+    let span = Span { file: "main.ncl".to_owned(), start: 0, end: 0 };
+    let reads = vec![Read { path: vec!["root".to_owned()], span: span.clone() }];
+    let function = Function { path: vec!["template".to_owned()], span, reads };
+    let asked = question(b"", "r1", &function, Form::Whole, &json!({ "root": resource() }));
+    let batch = vec![asked; 4];
+    criterion.bench_function("warm worker, one batch of four templates", |bencher| {
+        bencher.iter(|| black_box(renderer.answers(&batch)));
     });
     let memoized = Memo::new(16 << 20).over(sandboxed, "bench", sources.digest());
     criterion.bench_function("memo hit, call", |bencher| {

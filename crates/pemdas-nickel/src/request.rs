@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use pemdas_core::diagnostic::{Diagnostic, Span};
+use pemdas_core::evaluate::{Answer as Rendered, Form};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -130,6 +131,23 @@ pub enum Request {
     },
     /// The syntax of the blueprint's own files: [`Answer::Syntax`].
     Syntax,
+    /// Many functions at once, each on its own argument and with its own fuel, in the time of one request:
+    /// [`Answer::Rendered`].
+    Render {
+        /// What is asked, in the order of the answers.
+        calls: Vec<RenderCall>,
+    },
+}
+
+/// One function of a [`Request::Render`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RenderCall {
+    /// The fields that lead to the function or contract from the blueprint; a number leads into a list.
+    pub path: Vec<String>,
+    /// What of it is asked.
+    pub form: Form,
+    /// Its argument.
+    pub input: Value,
 }
 
 /// What an evaluator answers, by kind of request.
@@ -146,6 +164,8 @@ pub enum Answer {
     Contract(Box<Contract>),
     /// The syntax of each file.
     Syntax(BTreeMap<String, Syntax>),
+    /// What the first calls gave, at least one: the time may have ended before the last. Their texts quote no data.
+    Rendered(Vec<Rendered>),
 }
 
 /// The kinds of value.

@@ -9,16 +9,15 @@ use std::path::Path;
 
 use pemdas_core::blueprint::{Blueprint, Body, Function, Node, RootTarget, WantedShape, WantedShapeForm};
 use pemdas_core::diagnostic::Severity;
-use pemdas_core::graph::Graph;
+use pemdas_core::evaluate::{Answer, Form, question};
 use pemdas_core::kube_types::{Finding, Kind, Purpose, validate};
-use pemdas_nickel::outline;
-use pemdas_nickel::{Evaluator as _, InProcess, Limits, Place, Sources};
+use pemdas_nickel::{Evaluator as _, InProcess, Limits, Loaded, Place, Renderer};
 use serde_json::{Map, Value, json};
 
 /// Calls the functions of an example for one root, with what its samples say of the cluster.
 struct Run<'a> {
     blueprint: &'a Blueprint,
-    evaluator: &'a InProcess,
+    renderer: &'a Renderer<InProcess>,
     root: Value,
     live: &'a Value,
     /// What each node's object looks like, once it is known.
@@ -27,11 +26,31 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Calls a function the way the core does: with what it is known to read, and nothing else. What is left out must
+    /// make no difference.
     fn call(&self, function: &Function, argument: Value) -> Value {
+        let asked = question(b"", "r1", function, Form::Whole, &argument);
+        let answer = self.renderer.answers(&[asked]).remove(0);
+        let Answer::Value(value) = answer else { panic!("{}: {answer:?}", function.path.join(".")) };
         let place = Place::at(function.path.iter().map(String::as_str)).call([argument.into()]);
-        self.evaluator
-            .evaluate(&place)
-            .unwrap_or_else(|failure| panic!("{}: {failure:?}", function.path.join(".")))
+        let whole = self.renderer.evaluator().evaluate(&place);
+        assert_eq!(whole.as_ref(), Ok(&value), "{}", function.path.join("."));
+        value
+    }
+
+    /// The identity of a template is what the whole of it says, and needs the root and the member only.
+    fn identify(&self, function: &Function, each: Option<(&str, &Value)>, object: &Value) {
+        let mut the = json!({ "root": self.root });
+        if let Some((key, value)) = each {
+            the["each"] = json!({ "key": key, "value": value });
+        }
+        let asked = question(b"", "r1", function, Form::Identity, &the);
+        let Answer::Value(identity) = self.renderer.answers(&[asked]).remove(0) else {
+            panic!("{}: no identity", function.path.join("."));
+        };
+        for field in ["name", "namespace"] {
+            assert_eq!(identity.get(field), object["metadata"].get(field), "{}", function.path.join("."));
+        }
     }
 
     /// The input of a node's functions.
@@ -100,6 +119,9 @@ impl Run<'_> {
             }
             Body::Template(template) => {
                 let mut object = self.call(&template.function, the);
+                if node.state_of.is_none() && !node.late_name {
+                    self.identify(&template.function, each, &object);
+                }
                 if let Some(state_of) = &node.state_of {
                     let mut whole = self.live(state_of);
                     merge(&mut whole, &object);
@@ -203,30 +225,25 @@ fn is_object(name: &str, object: &Value) {
 }
 
 /// The root as functions see it: with the contract of its kind applied.
-fn checked_root(evaluator: &InProcess, blueprint: &Blueprint, target: &RootTarget, sample: &Value) -> Value {
-    let mut root = sample.clone();
-    if let RootTarget::Owned(kind) = target {
-        let versions = &blueprint.kinds[kind].versions;
-        let (_, version) = versions.iter().find(|(_, version)| version.stored).expect("a stored version");
-        let spec = version.spec.as_ref().expect("a contract of spec");
-        let contract = Place::at(spec.path.iter().map(String::as_str));
-        root["spec"] = evaluator
-            .check(&contract, &sample["spec"])
-            .unwrap_or_else(|failure| panic!("the sample of {kind}: {failure:?}"));
-    }
-    root
+fn checked_root(
+    renderer: &Renderer<InProcess>,
+    blueprint: &Blueprint,
+    target: &RootTarget,
+    sample: &Value,
+) -> Value {
+    renderer
+        .admit(blueprint, target, sample)
+        .unwrap_or_else(|failure| panic!("the sample of {target:?}: {failure:?}"))
 }
 
-fn load_clean(directory: &Path) -> (Sources, InProcess, Blueprint) {
+fn load_clean(directory: &Path) -> (Renderer<InProcess>, Blueprint) {
     let sources = reading::sources_of(directory);
-    let (evaluator, outline) = outline::load(&sources, &Limits::default());
-    let told = reading::shown(&outline.diagnostics, &sources);
-    assert!(outline.diagnostics.is_empty(), "{}:\n{told}", directory.display());
-    let blueprint = outline.blueprint.expect("a blueprint");
-    let (_, problems) = Graph::of(&blueprint);
-    let serious: Vec<_> = problems.into_iter().filter(|it| it.severity != Severity::Note).collect();
+    let loaded = Loaded::in_process(&sources, &Limits::default());
+    let serious: Vec<_> =
+        loaded.diagnostics.iter().filter(|it| it.severity != Severity::Note).cloned().collect();
     assert!(serious.is_empty(), "{}:\n{}", directory.display(), reading::shown(&serious, &sources));
-    (sources, evaluator.expect("an evaluator"), blueprint)
+    assert!(loaded.is_sound() && loaded.graph.is_some());
+    (loaded.renderer.expect("a renderer"), loaded.blueprint.expect("a blueprint"))
 }
 
 /// Checks one example; how many objects it rendered.
@@ -234,17 +251,17 @@ fn check_example(name: &str) -> usize {
     let directory = reading::workspace("examples").join(name);
     let readme = std::fs::read_to_string(directory.join("README.md")).expect("a README");
     assert!(readme.starts_with(&format!("# {name}\n")), "{name}: the README begins with its name");
-    let (_, evaluator, blueprint) = load_clean(&directory);
+    let (renderer, blueprint) = load_clean(&directory);
     assert_eq!(blueprint.name, name);
     let live = reading::yaml(&directory.join("sample/live.yaml"));
     let mut rendered = 0;
     for (root, node) in &blueprint.nodes {
         let Body::Root(body) = &node.body else { continue };
         let sample = reading::yaml(&directory.join(format!("sample/{root}.yaml")));
-        let instance = checked_root(&evaluator, &blueprint, &body.target, &sample);
+        let instance = checked_root(&renderer, &blueprint, &body.target, &sample);
         let mut run = Run {
             blueprint: &blueprint,
-            evaluator: &evaluator,
+            renderer: &renderer,
             root: instance,
             live: &live,
             seen: BTreeMap::new(),

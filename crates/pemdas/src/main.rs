@@ -4,8 +4,11 @@ mod cli;
 mod draw;
 mod input;
 mod load;
+mod operate;
 mod pages;
 mod render;
+#[cfg_attr(not(test), expect(dead_code, reason = "the command that runs the operator serves it"))]
+mod serve;
 mod terminal;
 
 use std::process::ExitCode;
@@ -19,4 +22,4 @@ fn main() -> ExitCode {
 }
 
 /// The hidden command that makes this binary an evaluator of blueprints behind walls.
-const WORKER: &str = "worker";
+pub(crate) const WORKER: &str = "worker";

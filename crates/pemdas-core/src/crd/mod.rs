@@ -12,6 +12,7 @@ mod definition;
 pub mod difference;
 mod embedded;
 mod gap;
+pub mod install;
 mod json;
 pub mod lints;
 mod merge;

@@ -55,7 +55,7 @@ impl Pass<'_> {
             self.change_ours(slot, node, desired, &item, member, holds);
             return;
         }
-        match owner(live, &self.facts.root().uid) {
+        match owner(live, &self.facts.root().instance) {
             // The inventory has all of these.
             Owner::Us(_) => {}
             Owner::Unreadable => {

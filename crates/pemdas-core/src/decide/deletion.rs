@@ -16,7 +16,9 @@ use crate::{
     ledger::Slot,
     program::Program,
     truth::Truth,
-    world::{DELETION_FINALIZER, FINALIZER, LedgerFact, Live, OUR_PREFIX, OwnWrite, Sight, World},
+    world::{
+        Claim, DELETION_FINALIZER, FINALIZER, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Sight, World,
+    },
 };
 
 /// How long the nodes of a deletion may take before a human is asked, in milliseconds.
@@ -177,13 +179,18 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
         return decision;
     }
     for (key, Item { live, claim, .. }) in inventory.iter() {
+        if stays(world, live, claim) {
+            continue;
+        }
         if removal::left_behind(world, key) {
             left.push(format!("{key} may not be deleted: it is left"));
             continue;
         }
         open = true;
         let slot = Slot::new(&claim.node, &claim.member);
-        let holders = blocked.get(key).into_iter().flatten().filter(|it| !removal::left_behind(world, it));
+        let gone = |it: &ObjectKey| inventory.get(it).is_none_or(|it| stays(world, &it.live, &it.claim));
+        let holders = blocked.get(key).into_iter().flatten();
+        let holders = holders.filter(|it| !removal::left_behind(world, it) && !gone(it));
         let waits: Vec<_> = holders
             .filter_map(|it| inventory.get(it))
             .map(|it| Cause::Waits { on: Slot::new(&it.claim.node, &it.claim.member), reasons: Vec::new() })
@@ -208,16 +215,25 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
     decision
 }
 
-fn remove_one(
-    world: &World,
-    live: &Live,
-    claim: &crate::world::Claim,
-    decision: &mut Decision,
-) -> Vec<Cause> {
+/// What removal leaves alone: what the garbage collector takes with the root, and everything where somebody deletes the
+/// root and wants to keep what it made. Only our own finalizer goes then.
+fn stays(world: &World, live: &Live, claim: &Claim) -> bool {
+    let going = world.root.live.as_ref().is_none_or(|it| it.terminating);
+    let collected = claim.owned && going && !mutant!(CollectByHand);
+    let kept = world.root.orphaning && !mutant!(DeleteTheKept) && !live.finalizers.contains(FINALIZER);
+    collected || kept
+}
+
+fn remove_one(world: &World, live: &Live, claim: &Claim, decision: &mut Decision) -> Vec<Cause> {
     if world.unseen_write(&live.key).is_some() {
         return vec![Cause::Pending("our last write was not seen yet".to_owned())];
     }
-    let Some(action) = removal::removal(live, claim, true) else {
+    let action = if world.root.orphaning && !mutant!(DeleteTheKept) {
+        Some(Action::release(live, false))
+    } else {
+        removal::removal(live, claim, true)
+    };
+    let Some(action) = action else {
         return vec![Cause::Pending(format!("{} is being deleted", live.key))];
     };
     if let Some(refused) = world.refused.get(&live.key)

@@ -230,6 +230,7 @@ impl Pass<'_> {
             applied: rendered.question,
             patch: marks.state.as_ref().map(|(_, patch)| self.facts.digest(patch.value())),
             orphan: node.on_delete == OnDelete::Orphan,
+            owned: node.on_delete != OnDelete::Orphan && self.owns(&key),
             attempt: marks.attempt,
         };
         let known = self.kept.get(slot).filter(|it| it.question == rendered.question && it.key == key);
@@ -289,7 +290,7 @@ impl Pass<'_> {
         if !key.namespace.is_empty() {
             body["metadata"]["namespace"] = json!(key.namespace);
         }
-        if self.owns(key) && !claim.orphan {
+        if claim.owned {
             body["metadata"]["ownerReferences"] = json!([{
                 "apiVersion": self.root.body.get("apiVersion"), "kind": self.root.body.get("kind"),
                 "name": self.facts.root().key.name, "uid": self.facts.root().uid,
@@ -311,7 +312,7 @@ impl Pass<'_> {
                     body["metadata"][field] = json!({});
                 }
             }
-            body["metadata"]["labels"][ROOT_LABEL] = json!(self.facts.root().uid);
+            body["metadata"]["labels"][ROOT_LABEL] = json!(self.facts.root().instance);
             let text = serde_json::to_string(&*desired.claim).unwrap_or_default();
             body["metadata"]["annotations"][CLAIM_ANNOTATION] = json!(text);
             body

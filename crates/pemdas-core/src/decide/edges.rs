@@ -188,13 +188,15 @@ impl Pass<'_> {
             Truth::True => {}
         }
         let Some(view) = view else { return (Truth::True, Vec::new()) };
-        let mut members: Vec<(String, Member)> = view
+        let mut members: Vec<(String, Box<Member>)> = view
             .members
             .iter()
             .filter(|(key, _)| !edge.each || **key == slot.member)
             .map(|(key, member)| (key.clone(), member.clone()))
             .collect();
-        if !view.members_known && !edge.each {
+        // With `each`, a member whose counterpart may still come waits as the others do.
+        let missing = edge.each && members.is_empty() && !mutant!(EachOpensEmpty);
+        if !view.members_known && (!edge.each || missing) {
             let text = format!("the members of {precursor} are not known");
             return (Truth::Unknown, vec![Cause::Unknown(text)]);
         }
@@ -345,7 +347,7 @@ fn wants_absence(edge: &SequenceEdge) -> bool {
 }
 
 /// The members of a collection as one record; not known if one of them is not.
-fn together<'m>(precursor: &str, members: impl Iterator<Item = (&'m String, &'m Member)>) -> Found {
+fn together<'m>(precursor: &str, members: impl Iterator<Item = (&'m String, &'m Box<Member>)>) -> Found {
     let mut all = Vec::new();
     for (key, member) in members {
         match &member.found {

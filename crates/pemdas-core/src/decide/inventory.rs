@@ -24,7 +24,8 @@ pub(super) struct Item {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Inventory {
     items: BTreeMap<ObjectKey, Item>,
-    by_node: BTreeMap<String, BTreeSet<ObjectKey>>,
+    /// Sorted; a set would be many times as large for the usual one object.
+    by_node: BTreeMap<String, Vec<ObjectKey>>,
     /// What has our label, and an annotation that cannot be read.
     pub(super) unreadable: BTreeSet<ObjectKey>,
 }
@@ -40,7 +41,12 @@ impl Inventory {
 
     /// Looks at an object again. The nodes whose objects it is or was one of, and whether a claim changed by that.
     pub(super) fn renew(&mut self, key: &ObjectKey, world: &World) -> (Vec<Touch>, bool) {
-        let seen = world.objects.get(key).map(|live| (live, owner(live, &world.root.uid)));
+        let seen = world.objects.get(key).map(|live| (live, owner(live, &world.root.instance)));
+        // Our label, and the claim of another root: somebody copied the one or the other.
+        let seen = seen.map(|(live, of)| match of {
+            Owner::Us(claim) if claim.root != world.root.key => (live, Owner::Unreadable),
+            of => (live, of),
+        });
         let mut moved = if matches!(seen, Some((_, Owner::Unreadable))) {
             self.unreadable.insert(key.clone())
         } else {
@@ -58,7 +64,7 @@ impl Inventory {
             if new.as_ref().is_none_or(|(_, claim)| claim.node != old.claim.node)
                 && let Some(keys) = self.by_node.get_mut(&old.claim.node)
             {
-                keys.remove(key);
+                keys.retain(|it| it != key);
                 if keys.is_empty() {
                     self.by_node.remove(&old.claim.node);
                 }
@@ -70,9 +76,12 @@ impl Inventory {
                 changed.push(touch);
             }
             if old.as_ref().is_none_or(|it| it.claim.node != claim.node) {
-                self.by_node.entry(claim.node.clone()).or_default().insert(key.clone());
+                let keys = self.by_node.entry(claim.node.clone()).or_default();
+                if let Err(at) = keys.binary_search(key) {
+                    keys.insert(at, key.clone());
+                }
             }
-            let manager = crate::world::manager(&world.root.uid);
+            let manager = crate::world::manager(&world.root.instance);
             let same_fields = |old: &&Item| old.live.managed.get(&manager) == live.managed.get(&manager);
             let covered = old.as_ref().filter(same_fields).and_then(|it| it.covered.get());
             let claim = match &old {

@@ -26,7 +26,7 @@ use crate::{
     ledger::Slot,
     program::{Program, Revision},
     truth::Truth,
-    world::{Fact, LedgerFact, Live, Touch, World},
+    world::{Fact, Lease, LedgerFact, Live, Touch, World},
 };
 
 /// The last decision of an instance, and what it was made of.
@@ -41,6 +41,7 @@ pub struct Memo {
 struct Last {
     changes: u64,
     program: Option<(Revision, String)>,
+    lease: Lease,
     decision: Decision,
     /// Of an instance that is present; the end of one is decided anew each time.
     state: Option<Box<State>>,
@@ -84,7 +85,7 @@ impl Memo {
     /// [`World::learn`]: it notes what they are about ([`World::touch_everything`] where they did not).
     pub fn decide(&mut self, program: Option<&Program>, world: &World) -> &Decision {
         let of = program.map(|it| (it.revision.clone(), it.root.clone()));
-        let known = self.last.take().filter(|it| it.program == of);
+        let known = self.last.take().filter(|it| it.program == of && it.lease == world.lease);
         let awake = known.as_ref().is_some_and(|it| it.decision.wake.is_some_and(|wake| wake <= world.now));
         let last = match known {
             Some(last) if last.changes == world.changes && !awake => last,
@@ -114,7 +115,7 @@ impl Memo {
             }
         }
         if let Some(last) = &self.last {
-            world.answers.trim(&last.decision.used);
+            world.decided(&last.decision);
         }
         self.decide(program, world)
     }
@@ -142,11 +143,15 @@ impl Memo {
         let last = |decision, state| Last {
             changes: world.changes,
             program: program.map(|it| (it.revision.clone(), it.root.clone())),
+            lease: world.lease,
             decision,
             state,
         };
         let (program, root) = match case(program, world) {
-            Case::Decided(decision) => return last(*decision, None),
+            Case::Decided(mut decision) => {
+                super::hold_root_writes(world, &mut decision);
+                return last(*decision, None);
+            }
             Case::Present(program, root) => (program, root),
         };
         let mut pass = Pass::new(program, world, root, Mode::Present);
@@ -204,7 +209,8 @@ impl Memo {
         } else {
             State { report: state.report, ..State::of(pass, steps) }
         };
-        Some(Last { changes: world.changes, program: of, decision, state: Some(Box::new(state)) })
+        let state = Some(Box::new(state));
+        Some(Last { changes: world.changes, program: of, lease: world.lease, decision, state })
     }
 }
 
@@ -280,9 +286,11 @@ fn report(mut pass: Pass<'_>, steps: Vec<Step>, actions: Vec<Action>) -> (Decisi
     }
     pass.remove_unneeded();
     let removes = !pass.removing.is_empty();
-    let decision = pass.finish();
+    let mut decision = pass.finish();
     let report = pass.facts.take_reads();
-    let quiet = !removes && decision.actions.is_empty() && pass.facts.all().writes.is_empty();
+    super::hold_root_writes(pass.facts.all(), &mut decision);
+    let quiet =
+        !removes && pass.told_all && decision.actions.is_empty() && pass.facts.all().writes.is_empty();
     (decision, State { report, quiet, ..State::of(pass, steps) })
 }
 
@@ -378,7 +386,7 @@ impl Changes {
     fn reach(&self, step: &Step, now: u64, recorded: bool) -> bool {
         step.restless
             || step.wake.is_some_and(|wake| wake <= now)
-            || self.hits(&step.reads)
+            || (self.hits(&step.reads) && !mutant!(StepsStay))
             || (recorded && step.reads.binary_search(&Touch::LEDGER).is_ok())
     }
 
@@ -413,6 +421,9 @@ impl Changes {
         };
         if old == new {
             return false;
+        }
+        if mutant!(FindingsStay) {
+            return true;
         }
         self.add(Touch::found(name));
         if old.differs_beside_found(new) {

@@ -30,6 +30,7 @@ mod removal;
 mod report;
 mod settled;
 mod states;
+mod status;
 mod why;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,7 +39,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    action::Action, digest::Digest, evaluate::Evaluator, ledger::Slot, program::Program, world::World,
+    action::Action,
+    digest::Digest,
+    evaluate::Evaluator,
+    ledger::Slot,
+    program::Program,
+    world::{KindKey, ObjectKey, World},
 };
 
 pub use memo::Memo;
@@ -69,6 +75,15 @@ pub struct Conditions {
     pub stalled: Vec<String>,
 }
 
+/// What an instance has to see to decide, besides what carries its label.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Interests {
+    /// Objects by name: those its nodes make, observe or keep away.
+    pub objects: BTreeSet<ObjectKey>,
+    /// All objects of a kind, in one namespace or in all.
+    pub kinds: BTreeSet<(KindKey, Option<String>)>,
+}
+
 /// What `decide` says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decision {
@@ -84,6 +99,9 @@ pub struct Decision {
     pub status: Option<Value>,
     /// When to decide again even if nothing happens.
     pub wake: Option<u64>,
+    /// What it has to see: a decision that names something that was not shown to it yet is not to be acted on.
+    #[serde(skip)]
+    pub interests: Interests,
     /// The answers that were used: what may not be forgotten.
     #[serde(skip)]
     pub used: BTreeSet<Digest>,
@@ -107,6 +125,22 @@ impl Decision {
 #[must_use]
 pub fn decide(program: Option<&Program>, world: &World) -> Decision {
     Memo::default().into_decision(program, world)
+}
+
+/// A write to the root that was refused waits as any other does.
+fn hold_root_writes(world: &World, decision: &mut Decision) {
+    let Some(refused) = world.refused.get(&world.root.key).filter(|it| it.again() > world.now) else {
+        return;
+    };
+    let held = |it: &Action| {
+        matches!(it, Action::Finalize { .. } | Action::Status { .. })
+            && it.tried() == refused.tried
+            && !mutant!(RootAtOnce)
+    };
+    if decision.actions.iter().any(held) {
+        decision.actions.retain(|it| !held(it));
+        decision.wake = Some(decision.wake.map_or(refused.again(), |it| it.min(refused.again())));
+    }
 }
 
 /// Decides, answering the questions on the way: each batch holds all that can be asked at that point. Writes of a

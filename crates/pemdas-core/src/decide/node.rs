@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     action::Action,
-    blueprint::{Absent, Body, Function, Node, Observe, Selector, SelectorOperator},
+    blueprint::{Absent, Body, Function, Node, Observe, Selector},
     evaluate::Form,
     ledger::Slot,
     truth::Truth,
@@ -102,7 +102,7 @@ impl Pass<'_> {
                 if member.state_key.is_none() && member.by_memory && view.members.is_empty() {
                     view.need = Truth::False; // a null key: not due, as if not needed
                 }
-                view.members.insert(key, member);
+                view.members.insert(key, Box::new(member));
             }
             return view;
         }
@@ -124,7 +124,7 @@ impl Pass<'_> {
             } else {
                 self.template(&slot, node, each.as_ref(), need)
             };
-            view.members.insert(key, member);
+            view.members.insert(key, Box::new(member));
         }
         view
     }
@@ -226,7 +226,7 @@ impl Pass<'_> {
                 }
             }
             member.causes.splice(0..0, edges.causes);
-            view.members.insert(key, member);
+            view.members.insert(key, Box::new(member));
         }
         view
     }
@@ -272,20 +272,21 @@ impl Pass<'_> {
                 view.causes.extend(edges.causes);
                 view.causes.push(cause.clone());
                 if !view.collection {
-                    view.members.insert(String::new(), Member::new(None).unknown(cause));
+                    view.members.insert(String::new(), Box::new(Member::new(None).unknown(cause)));
                 }
                 return view;
             }
         };
         if observe.by_selector {
             let named = which.value().get("namespace").is_some();
+            view.selects = Some((kind.clone(), named.then(|| namespace.clone())));
             let selector = which.value().get("selector").cloned().unwrap_or_default();
             let selector: Selector = serde_json::from_value(selector).unwrap_or_default();
             let objects: Vec<_> = self
                 .facts
                 .objects_of(&kind)
                 .filter(|it| !named || it.key.namespace == namespace)
-                .filter(|it| picks(&selector, it))
+                .filter(|it| selector.picks(|name| it.label(name)))
                 .take(MAX_MEMBERS + 1)
                 .collect();
             for live in objects {
@@ -295,7 +296,7 @@ impl Pass<'_> {
                     format!("{}/{}", live.key.namespace, live.key.name)
                 };
                 let member = self.observed_object(node, Some(live), &edges, &live.key);
-                view.members.insert(id, member);
+                view.members.insert(id, Box::new(member));
             }
             if view.members.len() > MAX_MEMBERS {
                 view.members_known = false;
@@ -306,7 +307,7 @@ impl Pass<'_> {
         }
         let Some(id) = which.value().get("name").and_then(Value::as_str) else {
             let cause = Cause::stalled(reason::ERROR, "it gives no name");
-            view.members.insert(String::new(), Member::new(None).unknown(cause));
+            view.members.insert(String::new(), Box::new(Member::new(None).unknown(cause)));
             return view;
         };
         let key = ObjectKey { kind, namespace, name: id.to_owned() };
@@ -318,7 +319,7 @@ impl Pass<'_> {
             member.causes.clear();
         }
         member.causes.splice(0..0, edges.causes);
-        view.members.insert(String::new(), member);
+        view.members.insert(String::new(), Box::new(member));
         view
     }
 
@@ -365,7 +366,7 @@ impl Pass<'_> {
             };
             let mut member = member;
             member.causes.splice(0..0, edges.causes);
-            view.members.insert(member_key, member);
+            view.members.insert(member_key, Box::new(member));
         }
         view
     }
@@ -400,7 +401,7 @@ impl Pass<'_> {
                 return member;
             }
         }
-        let claimed = matches!(owner(live, &self.facts.root().uid), Owner::Another { .. });
+        let claimed = matches!(owner(live, &self.facts.root().instance), Owner::Another { .. });
         if claimed && !mutant!(AbsentTakesClaimed) {
             member.causes.push(Cause::stalled(reason::EXISTS, format!("{key} belongs to another instance")));
             return member;
@@ -417,19 +418,4 @@ impl Pass<'_> {
         }
         member
     }
-}
-
-fn picks(selector: &Selector, live: &Live) -> bool {
-    let labels = selector.match_labels.iter().all(|(name, value)| live.label(name) == Some(value));
-    labels
-        && selector.match_expressions.iter().all(|rule| {
-            let has = live.label(&rule.key);
-            let among = has.is_some_and(|value| rule.values.iter().any(|it| it == value));
-            match rule.operator {
-                SelectorOperator::In => among,
-                SelectorOperator::NotIn => !among,
-                SelectorOperator::Exists => has.is_some(),
-                SelectorOperator::DoesNotExist => has.is_none(),
-            }
-        })
 }

@@ -20,7 +20,7 @@ use crate::{
     ledger::{End, Ledger, Slot},
     program::Program,
     truth::Truth,
-    world::{LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Touch, World, manager},
+    world::{KindKey, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Touch, World, manager},
 };
 
 /// A value that somebody else keeps: shared, never copied.
@@ -147,7 +147,7 @@ impl Member {
 pub(super) struct NodeView {
     pub(super) need: Truth,
     /// By key; a node with one object has it under the empty key.
-    pub(super) members: BTreeMap<String, Member>,
+    pub(super) members: BTreeMap<String, Box<Member>>,
     /// Whether the set of members is known; otherwise the last one stands.
     pub(super) members_known: bool,
     pub(super) collection: bool,
@@ -155,6 +155,8 @@ pub(super) struct NodeView {
     pub(super) causes: Vec<Cause>,
     /// A digest of the identities of its objects; none while one of them is not known.
     pub(super) token: Option<Digest>,
+    /// Of a selector: the kind, and the namespace where it is one.
+    pub(super) selects: Option<(KindKey, Option<String>)>,
 }
 
 impl NodeView {
@@ -166,6 +168,7 @@ impl NodeView {
             collection: false,
             causes: Vec::new(),
             token: None,
+            selects: None,
         }
     }
 
@@ -175,6 +178,7 @@ impl NodeView {
             || self.members_known != other.members_known
             || self.collection != other.collection
             || self.token != other.token
+            || self.selects != other.selects
             || self.causes != other.causes
             || self.members.len() != other.members.len()
             || self
@@ -213,6 +217,8 @@ pub(super) struct Pass<'a> {
     /// What stands in the way of removal, and of being ready, apart from the nodes.
     pub(super) instance: Vec<Cause>,
     pub(super) removing: BTreeMap<Slot, NodeState>,
+    /// Whether the root's status says what it should.
+    pub(super) told_all: bool,
 }
 
 static NOTHING_RECORDED: Ledger = Ledger {
@@ -295,7 +301,7 @@ impl<'a> Pass<'a> {
             facts: Facts::new(world),
             mode,
             root,
-            manager: manager(&world.root.uid),
+            manager: manager(&world.root.instance),
             root_input,
             ledger,
             next_ledger: None,
@@ -312,6 +318,7 @@ impl<'a> Pass<'a> {
             wake: None,
             instance: Vec::new(),
             removing: BTreeMap::new(),
+            told_all: true,
         }
     }
 
@@ -488,10 +495,7 @@ const UNSEEN_METADATA: [&str; 5] =
 
 /// Whether two versions of a root are the same for templates; cheaper than [`root_input`] of both.
 pub(super) fn same_input(one: &Value, other: &Value) -> bool {
-    fn fields<'v>(
-        value: &'v Value,
-        seen: impl Fn(&str) -> bool,
-    ) -> impl Iterator<Item = (&'v String, &'v Value)> {
+    fn fields(value: &Value, seen: impl Fn(&str) -> bool) -> impl Iterator<Item = (&String, &Value)> {
         value.as_object().into_iter().flatten().filter(move |(name, _)| seen(name))
     }
     if mutant!(StatusIsInput) {
@@ -536,6 +540,7 @@ pub(super) fn idle(cause: &Cause) -> Decision {
         nodes: BTreeMap::new(),
         status: None,
         wake: None,
+        interests: super::Interests::default(),
         used: BTreeSet::new(),
     }
 }

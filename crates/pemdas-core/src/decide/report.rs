@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{
-    Cause, Conditions, Decision, MAX_CAUSES, NodeState, Phase,
+    Cause, Conditions, Decision, Interests, MAX_CAUSES, NodeState, Phase,
     inputs::The,
-    pass::{Asked, Data, Found, Member, Pass, record},
+    pass::{Asked, Data, Found, NodeView, Pass, record},
+    status::{Parts, whole},
 };
 use crate::{
     action::{Action, Event},
@@ -18,7 +19,7 @@ use crate::{
     evaluate::Form,
     ledger::Slot,
     truth::Truth,
-    world::{FINALIZER, LedgerFact, OUR_PREFIX, OwnWrite},
+    world::{FINALIZER, LedgerFact, OUR_PREFIX, OwnWrite, Touch},
 };
 
 /// How many nodes a status lists; those that are not ready come first.
@@ -45,7 +46,9 @@ impl Pass<'_> {
         let nodes = self.states();
         let conditions = self.conditions(&nodes);
         let status = self.status(&nodes, &conditions);
-        self.write_status(status.as_ref());
+        self.facts.read(Touch::object(&self.facts.root().key));
+        self.told_all = status.is_none() || status.as_ref() == self.root.body.get("status");
+        self.write_status(status.as_ref(), &conditions);
         self.tell(&nodes, &conditions);
         if let Some(wake) = self.asked.wake {
             self.wake_at(wake);
@@ -54,7 +57,9 @@ impl Pass<'_> {
             let open = std::mem::take(&mut self.asked.open);
             self.actions.insert(0, Action::Render(open.into_values().collect()));
         }
+        let interests = interests(&self.nodes);
         Decision {
+            interests,
             mode: self.mode,
             actions: std::mem::take(&mut self.actions),
             conditions,
@@ -157,17 +162,11 @@ impl Pass<'_> {
             },
             None => self.statuses_of_successors(),
         };
-        let mut ready = conditions.ready;
-        if let Some(function) = &root.conditions {
-            if let Asked::Value(value) = self.ask_of_everything(function, Form::Whole)
-                && let Some(authored) = value.value().as_array()
-            {
-                // An author's word may lower Ready, never raise it.
-                let lowered = |it: &Value| it["type"] == "Ready" && it["status"] != "True";
-                ready = ready && !authored.iter().any(lowered);
-                let others: Vec<_> = authored.iter().filter(|it| it["type"] != "Ready").collect();
-                status["authored"] = json!(others);
-            }
+        let mut authored = None;
+        if let Some(function) = &root.conditions
+            && let Asked::Value(value) = self.ask_of_everything(function, Form::Fields)
+        {
+            authored = Some(value.value().clone());
         }
         if let (Some(report), Some(response)) = (&root.report, &self.facts.all().report) {
             match &report.field {
@@ -175,21 +174,16 @@ impl Pass<'_> {
                 None => super::desired::merge(&mut status, response),
             }
         }
-        let truth = |holds: bool| if holds { "True" } else { "False" };
-        let message = conditions.stalled.join("; ");
-        let mut all = vec![
-            json!({ "type": "Ready", "status": truth(ready) }),
-            json!({ "type": "Reconciling", "status": truth(conditions.reconciling) }),
-            json!({ "type": "Stalled", "status": truth(!conditions.stalled.is_empty()), "message": message }),
-        ];
-        if let Some(authored) = status.as_object_mut().and_then(|it| it.remove("authored")) {
-            all.extend(authored.as_array().into_iter().flatten().cloned());
-        }
-        status["observedGeneration"] = json!(self.root.generation);
-        status["conditions"] = json!(all);
-        status["revision"] = json!(self.program.revision.name);
-        status["nodes"] = node_list(nodes);
-        Some(status)
+        Some(whole(Parts {
+            author: status,
+            authored,
+            conditions,
+            nodes,
+            generation: self.root.generation,
+            revision: &self.program.revision.name,
+            before: self.root.body.get("status"),
+            now: self.facts.all().changed_at,
+        }))
     }
 
     /// Asks a function of the live root and of every node as the author's functions see it: live object, value,
@@ -206,8 +200,8 @@ impl Pass<'_> {
                 continue;
             }
             let value = if view.collection {
-                let member = |(key, it): (&String, &Member)| (key.clone(), seen(&it.found).value().clone());
-                Data::from(record(view.members.iter().map(member)))
+                let members = view.members.iter();
+                Data::from(record(members.map(|(key, it)| (key.clone(), seen(&it.found).value().clone()))))
             } else {
                 view.members.get("").map_or_else(|| Data::from(Value::Null), |it| seen(&it.found))
             };
@@ -226,9 +220,12 @@ impl Pass<'_> {
         }))
     }
 
-    fn write_status(&mut self, status: Option<&Value>) {
+    fn write_status(&mut self, status: Option<&Value>, conditions: &Conditions) {
         let Some(status) = status.filter(|_| self.asked.open.is_empty()) else { return };
         let now = self.root.body.get("status");
+        if now.is_some_and(|it| self.facts.all().is_what_became(status, it)) {
+            return;
+        }
         if now == Some(status) || self.facts.all().writes.contains_key(&self.facts.all().root.key) {
             if now != Some(status)
                 && self.facts.all().writes.get(&self.facts.all().root.key) == Some(&OwnWrite::Lost)
@@ -240,11 +237,15 @@ impl Pass<'_> {
         if self.actions.iter().any(|it| matches!(it, Action::Finalize { .. })) {
             return;
         }
-        if let Some(at) = self.facts.all().status_at
-            && self.facts.all().now < at + STATUS_INTERVAL
+        // What passes within the interval is never written: an instance that is ready at once costs one write.
+        let passing = conditions.reconciling && !mutant!(StatusAtOnce);
+        let since = passing.then(|| self.facts.all().status_stale.unwrap_or(self.facts.all().now));
+        let due = self.facts.all().status_at.max(since).map(|it| it + STATUS_INTERVAL);
+        if let Some(due) = due
+            && self.facts.all().now < due
             && !mutant!(StatusAtOnce)
         {
-            self.wake_at(at + STATUS_INTERVAL);
+            self.wake_at(due);
             return;
         }
         self.push(Action::Status { uid: self.root.uid.clone(), status: status.clone() });
@@ -273,6 +274,19 @@ impl Pass<'_> {
     }
 }
 
+fn interests(nodes: &BTreeMap<String, NodeView>) -> Interests {
+    let mut interests = Interests::default();
+    for view in nodes.values() {
+        match &view.selects {
+            Some(selects) => {
+                interests.kinds.insert(selects.clone());
+            }
+            None => interests.objects.extend(view.members.values().filter_map(|it| it.key.clone())),
+        }
+    }
+    interests
+}
+
 fn state(ready: Truth, causes: &[Cause]) -> NodeState {
     let has = |wanted: fn(&Cause) -> bool| causes.iter().any(wanted);
     let phase = if ready == Truth::True && causes.is_empty() {
@@ -294,14 +308,4 @@ fn state(ready: Truth, causes: &[Cause]) -> NodeState {
     }
     causes.sort_by_key(|it| !matches!(it, Cause::Stalled { .. }));
     NodeState { phase, causes }
-}
-
-fn node_list(nodes: &BTreeMap<Slot, NodeState>) -> Value {
-    let mut sorted: Vec<_> = nodes.iter().collect();
-    sorted.sort_by_key(|(_, state)| state.phase == Phase::Ready);
-    let shown = sorted.iter().take(MAX_STATUS_NODES).map(|(slot, state)| {
-        let why = state.causes.first().map(ToString::to_string);
-        json!({ "node": slot.to_string(), "phase": state.phase, "why": why })
-    });
-    Value::Array(shown.collect())
 }

@@ -76,7 +76,9 @@ impl Pass<'_> {
         let passed = entry.is_some_and(|it| it.passed_for(key));
         let left = self.later_attempted(object, name, slot, ledger);
         let vain = passed && entry.is_some_and(|it| it.vain) && member.found == Found::Absent;
-        if vain || (passed && left && !mutant!(PassedStatesNeedShape)) {
+        // A baseline was never run: it is not a state to be in.
+        let baseline = passed && entry.is_some_and(|it| it.attempt == 0) && !mutant!(BaselineIsAState);
+        if vain || baseline || (passed && left && !mutant!(PassedStatesNeedShape)) {
             member.settled = Truth::True;
             member.ready = Truth::True;
             member.by_memory = true;
@@ -321,7 +323,10 @@ impl Pass<'_> {
             }
             plain = false;
             let entry = ledger.entries.get(&at);
-            if entry.is_some_and(|it| it.passed_for(key)) && !last {
+            if let Some(entry) = entry.filter(|it| it.passed_for(key) && !last) {
+                if entry.attempt == 0 && !mutant!(BaselineIsAState) {
+                    continue;
+                }
                 furthest = Target::State(name, patch, may);
                 continue;
             }

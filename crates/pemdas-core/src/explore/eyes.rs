@@ -122,7 +122,9 @@ impl Sim {
             .filter(|(other, live, claim)| {
                 let uses =
                     live.body["spec"]["uses"].as_array().is_some_and(|it| it.iter().any(|it| *it == name));
-                uses && other != key && claim.attempt.is_none()
+                // What may not be deleted stays behind, without what it used.
+                let left = self.cluster.undeletable.contains(other);
+                uses && other != key && claim.attempt.is_none() && !left
             })
             .map(|(other, _, _)| other.to_string())
             .collect();

@@ -274,8 +274,11 @@ impl Lab {
 
     pub(super) fn program(&self, ordinal: u64) -> Program {
         let (graph, problems) = Graph::of(&self.blueprint);
-        let bad: Vec<_> =
-            problems.iter().map(|it| it.message.clone()).filter(|it| !it.contains("namespace")).collect();
+        let bad: Vec<_> = problems
+            .iter()
+            .map(|it| it.message.clone())
+            .filter(|it| !it.contains("namespace") && !it.contains("which is no Service"))
+            .collect();
         assert!(bad.is_empty(), "{bad:?}");
         let revision = Revision { name: format!("r{ordinal}"), ordinal };
         Program::new(self.blueprint.clone(), &graph, "app", revision).expect("a program")

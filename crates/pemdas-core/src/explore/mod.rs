@@ -13,6 +13,7 @@
 
 mod cluster;
 mod controllers;
+mod duo;
 mod exhaust;
 mod eyes;
 mod lab;

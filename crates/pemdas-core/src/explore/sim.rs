@@ -64,6 +64,8 @@ pub(super) struct Sim {
     /// What a process that was deposed had sent.
     pub(super) late: Vec<Action>,
     pub(super) evaluator_broken: bool,
+    /// Whether the answer to a write shows the object.
+    pub(super) telling: bool,
     /// Whether an object was ready since we last wrote to it.
     pub(super) was_ready: BTreeMap<ObjectKey, bool>,
     pub(super) own_writes: BTreeMap<ObjectKey, u64>,
@@ -86,7 +88,9 @@ impl Sim {
             "apiVersion": "example.com/v1", "kind": "App",
             "metadata": { "name": "a", "namespace": "n" }, "spec": spec,
         });
-        let kinds = KINDS.iter().map(|(name, observed)| (kind(name), Nature::new(*observed))).collect();
+        let mut kinds: Kinds =
+            KINDS.iter().map(|(name, observed)| (kind(name), Nature::new(*observed))).collect();
+        kinds.insert(kind("Zone"), Nature { observed_generation: false, namespaced: false });
         Self::of(programs, kinds, key("App", "a"), body)
     }
 
@@ -126,6 +130,7 @@ impl Sim {
             flights: Vec::new(),
             late: Vec::new(),
             evaluator_broken: false,
+            telling: true,
             was_ready: BTreeMap::new(),
             own_writes: BTreeMap::new(),
             late_landed: false,
@@ -308,20 +313,16 @@ impl Sim {
         let action = self.flights.remove(at % self.flights.len());
         if let Action::Look { key } = &action {
             let live = self.cluster.get(key).cloned();
-            if *key == self.cluster.root {
-                self.world.learn(Fact::Looked(key.clone(), live, self.cluster.version));
-            } else {
-                self.world.learn(Fact::Looked(key.clone(), live, self.cluster.version));
-            }
+            self.world.learn(Fact::Looked(key.clone(), live, self.cluster.version));
             return;
         }
         if action == Action::ReadLedger {
-            let found = self.ledger_fact();
-            self.world.learn(Fact::LedgerLooked(found));
+            let fact = self.ledger_fact();
+            self.world.learn(Fact::LedgerRead(fact));
             return;
         }
         let outcome = match fault {
-            Fault::Refused => WriteOutcome::Refused(Refusal::Denied("a quota".to_owned())),
+            Fault::Refused(which) => WriteOutcome::Refused(refusal(which, &action)),
             Fault::Dropped => WriteOutcome::Lost,
             Fault::None | Fault::AnswerLost => {
                 let outcome = self.execute(&action);
@@ -339,8 +340,14 @@ impl Sim {
                 self.world.learn(Fact::Outcome(self.cluster.root.clone(), action.tried(), outcome));
             }
             other => {
-                if let Some(key) = other.written() {
+                if let Some(key) = other.written().cloned() {
+                    let answered =
+                        self.telling && matches!(outcome, WriteOutcome::Done(version) if version % 2 == 0);
                     self.world.learn(Fact::Outcome(key.clone(), action.tried(), outcome));
+                    // Some answers show the object, so that both ways of seeing an own write are walked.
+                    if let Some(live) = self.cluster.get(&key).filter(|_| answered) {
+                        self.world.learn(Fact::Answer(live.clone()));
+                    }
                 }
             }
         }
@@ -547,5 +554,27 @@ pub(super) enum Fault {
     None,
     AnswerLost,
     Dropped,
-    Refused,
+    /// One of the kinds of refusal.
+    Refused(u8),
+}
+
+/// How many kinds of refusal there are.
+pub(super) const REFUSALS: u8 = 10;
+
+/// A refusal, whatever the cluster would say.
+fn refusal(which: u8, action: &Action) -> Refusal {
+    let text = || "whatever".to_owned();
+    match which % REFUSALS {
+        // What we may not delete is left for good: that is another test's.
+        1 if !matches!(action, Action::Delete { .. }) => Refusal::Forbidden(text()),
+        2 => Refusal::NoNamespace(text()),
+        3 => Refusal::Busy(text()),
+        4 => Refusal::Invalid(text()),
+        5 => Refusal::Immutable(text()),
+        6 => Refusal::FieldConflict(vec![("somebody".to_owned(), "spec.v".to_owned())]),
+        7 => Refusal::Changed,
+        8 => Refusal::Gone,
+        9 => Refusal::Exists,
+        _ => Refusal::Denied(text()),
+    }
 }

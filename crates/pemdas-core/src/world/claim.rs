@@ -50,6 +50,10 @@ pub struct Claim {
     /// Whether it stays when the instance goes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub orphan: bool,
+    /// Whether it was given an owner reference to the root: then the garbage collector takes it, and where the
+    /// reference is gone, somebody wants it to stay.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub owned: bool,
     /// Of a once-object: the digest of its key, and the attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<(Digest, u32)>,

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::{
     KindKey, KindView, Lease, LedgerFact, Live, MAX_REVERSALS, MAX_VANISHED, ObjectKey, OwnWrite, Owner,
-    Refused, Touch, World, manager, owner,
+    Refused, StatusSent, Touch, World, manager, owner,
 };
-use crate::{action::Action, digest::Digest, evaluate::Answer, ledger::Ledger};
+use crate::{action::Action, decide::Decision, digest::Digest, evaluate::Answer, ledger::Ledger};
 
 /// How a write was refused.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,8 +77,10 @@ pub enum Fact {
     Outcome(ObjectKey, Digest, WriteOutcome),
     /// What became of a write to the ledger.
     LedgerOutcome(WriteOutcome),
-    /// What a direct look at the ledger found: it tells what became of our last write to it.
-    LedgerLooked(LedgerFact),
+    /// The ledger as a direct look found it: what became of the last write does not matter any more.
+    LedgerRead(LedgerFact),
+    /// An object as the answer to our own write shows it.
+    Answer(Arc<Live>),
     /// What a direct look at an object or at the root found, and as of which resourceVersion.
     Looked(ObjectKey, Option<Arc<Live>>, u64),
     /// An answer of the evaluator.
@@ -119,10 +121,11 @@ impl World {
             Fact::Sent(action) => self.sent(&action),
             Fact::Outcome(key, tried, outcome) => self.outcome(key, tried, outcome),
             Fact::LedgerOutcome(outcome) => self.ledger_outcome(outcome),
-            Fact::LedgerLooked(ledger) => {
+            Fact::LedgerRead(ledger) => {
                 self.ledger_write = None;
                 self.ledger = ledger;
             }
+            Fact::Answer(live) => self.answer(live),
             Fact::Looked(key, live, version) => self.looked(key, live, version),
             Fact::Answered(question, answer) => self.answers.learn(question, answer, self.now),
             Fact::Report(report) => self.report = report,
@@ -171,7 +174,7 @@ impl World {
                     self.touch(Touch::EVERYTHING);
                 }
             }
-            Fact::Seen(live) => self.touch_object(&live.key),
+            Fact::Seen(live) | Fact::Answer(live) => self.touch_object(&live.key),
             Fact::Vanished(key, _) | Fact::Outcome(key, _, _) | Fact::Looked(key, _, _) => {
                 self.touch_object(key);
                 if *key == self.root.key {
@@ -183,7 +186,7 @@ impl World {
                 self.touch_object(&root);
                 self.touch(Touch::ROOT);
             }
-            Fact::Ledger(_) | Fact::LedgerOutcome(_) | Fact::LedgerLooked(_) => self.touch(Touch::LEDGER),
+            Fact::Ledger(_) | Fact::LedgerOutcome(_) | Fact::LedgerRead(_) => self.touch(Touch::LEDGER),
             Fact::Sent(action) => match &**action {
                 Action::Record { .. } | Action::Forget { .. } => self.touch(Touch::LEDGER),
                 Action::Finalize { .. } | Action::Status { .. } => {
@@ -202,8 +205,7 @@ impl World {
     }
 
     fn touch_object(&mut self, key: &ObjectKey) {
-        self.changes += 1;
-        self.journal.note(self.changes, Touch::object(key), Some(key));
+        self.note_change(Touch::object(key), Some(key));
         self.touch(Touch::objects(&key.kind));
         self.touch_unseen(&key.kind);
     }
@@ -254,14 +256,14 @@ impl World {
 
     fn gone(&mut self, key: &ObjectKey) {
         let Some(live) = self.objects.remove(key) else { return };
-        if let Owner::Us(claim) = owner(&live, &self.root.uid)
+        if let Owner::Us(claim) = owner(&live, &self.root.instance)
             && !live.terminating
         {
             self.vanished.insert(key.clone(), claim.applied);
             while self.vanished.len() > MAX_VANISHED {
                 self.vanished.pop_first();
             }
-        } else if let Owner::Us(claim) = owner(&live, &self.root.uid)
+        } else if let Owner::Us(claim) = owner(&live, &self.root.instance)
             && !matches!(self.writes.get(key), Some(OwnWrite::Deleted(uid)) if *uid == live.uid)
         {
             self.vanished.insert(key.clone(), claim.applied);
@@ -281,10 +283,17 @@ impl World {
             return;
         }
         self.root.seen_going |= live.terminating;
+        self.root.orphaning |= live.terminating && live.finalizers.contains("orphan");
         if live.terminating {
             self.root.going_since.get_or_insert(self.now);
         }
         let version = live.resource_version;
+        if self.status_sent.as_ref().is_some_and(|it| it.version == Some(version) && it.became.is_none()) {
+            let became = live.body.get("status").map(|it| self.digest(it));
+            if let Some(sent) = &mut self.status_sent {
+                sent.became = became;
+            }
+        }
         self.root.live = Some(live);
         if matches!(self.writes.get(&self.root.key), Some(OwnWrite::Applied(wrote)) if *wrote <= version) {
             self.writes.remove(&self.root.key);
@@ -320,7 +329,9 @@ impl World {
             Action::Finalize { .. } => {
                 self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
             }
-            Action::Status { .. } => {
+            Action::Status { status, .. } => {
+                let digest = self.digest(status);
+                self.status_sent = Some(StatusSent { digest, version: None, became: None });
                 self.status_at = Some(self.now);
                 self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
             }
@@ -341,7 +352,7 @@ impl World {
 
     fn reversal(&mut self, key: &ObjectKey, body: &Value) {
         let Some(live) = self.objects.get(key) else { return };
-        let Some((other, _)) = live.taken_from(&manager(&self.root.uid), body).into_iter().next() else {
+        let Some((other, _)) = live.taken_from(&manager(&self.root.instance), body).into_iter().next() else {
             return;
         };
         let reversals = self.reversals.entry(key.clone()).or_default();
@@ -356,6 +367,11 @@ impl World {
             WriteOutcome::Done(version) => {
                 self.refused.remove(&key);
                 self.writes.insert(key.clone(), OwnWrite::Applied(version));
+                if let Some(sent) =
+                    self.status_sent.as_mut().filter(|it| key == self.root.key && it.version.is_none())
+                {
+                    sent.version = Some(version);
+                }
                 let root = key == self.root.key
                     && self.root.live.as_ref().is_some_and(|it| it.resource_version >= version);
                 if root {
@@ -401,6 +417,20 @@ impl World {
         };
     }
 
+    /// The answer to our own write: as good as the watch, and earlier. What the watch has shown meanwhile is newer.
+    fn answer(&mut self, live: Arc<Live>) {
+        let known = self.objects.get(&live.key).map_or(0, |it| it.resource_version);
+        let floor = self.looked.get(&live.key).copied().unwrap_or(0);
+        let watermark = self.kinds.get(&live.key.kind).map_or(0, |it| it.watermark);
+        // Where the watch is further and shows no such object, it is gone again.
+        let gone = known == 0 && watermark >= live.resource_version;
+        if live.resource_version < known.max(floor) || gone {
+            return;
+        }
+        let (key, version) = (live.key.clone(), live.resource_version);
+        self.looked(key, Some(live), version);
+    }
+
     fn looked(&mut self, key: ObjectKey, live: Option<Arc<Live>>, version: u64) {
         self.writes.remove(&key);
         if key == self.root.key {
@@ -423,10 +453,20 @@ impl World {
         }
     }
 
+    /// Takes note of a decision that was made on this world: since when the status is not as it should be, and which
+    /// answers are not used any more.
+    pub fn decided(&mut self, decision: &Decision) {
+        let written = self.root.live.as_ref().and_then(|it| it.body.get("status"));
+        let stale = decision.status.is_some() && decision.status.as_ref() != written;
+        self.status_stale = stale.then(|| self.status_stale.unwrap_or(self.now));
+        self.answers.trim(&decision.used);
+    }
+
     /// What is lost when the process ends: everything but what can be listed again. The lease is taken anew.
     #[must_use]
     pub fn after_crash(&self, lease: Lease) -> Self {
         let mut fresh = Self::new(self.root.key.clone(), self.root.uid.clone());
+        fresh.root.instance.clone_from(&self.root.instance);
         fresh.now = self.now;
         fresh.lease = lease;
         fresh.secret.clone_from(&self.secret);

@@ -83,6 +83,9 @@ pub struct RootFact {
     pub key: ObjectKey,
     /// Its uid.
     pub uid: String,
+    /// What names the instance in labels and as field manager: the uid, and what tells apart two blueprints that
+    /// have the same root.
+    pub instance: String,
     /// The object, while it exists.
     pub live: Option<Arc<Live>>,
     /// Whether its selector still picks it.
@@ -91,6 +94,8 @@ pub struct RootFact {
     pub seen_going: bool,
     /// Since when it is seen going.
     pub going_since: Option<u64>,
+    /// Whether it was seen going with the wish that what it made stays (`kubectl delete --cascade=orphan`).
+    pub orphaning: bool,
 }
 
 /// What is known of the ledger.
@@ -145,6 +150,17 @@ impl Refused {
     }
 }
 
+/// A status that was sent, and what the server made of it: a definition may prune fields that it does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusSent {
+    /// The digest of what was sent.
+    pub digest: Digest,
+    /// The resourceVersion of the root after the write.
+    pub version: Option<u64>,
+    /// The digest of the status that was there then.
+    pub became: Option<Digest>,
+}
+
 /// The world as an instance knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct World {
@@ -190,23 +206,32 @@ pub struct World {
     pub status_at: Option<u64>,
     /// What the last facts were about.
     pub(crate) journal: Journal,
+    /// When the last fact came that may change a decision.
+    pub(crate) changed_at: u64,
+    /// The status that was sent last, and what became of it.
+    pub status_sent: Option<StatusSent>,
+    /// Since when the status on the root is not the one it should be.
+    pub status_stale: Option<u64>,
 }
 
 impl World {
     /// A world in which nothing was seen but the root's name.
     #[must_use]
     pub fn new(key: ObjectKey, uid: impl Into<String>) -> Self {
+        let uid = uid.into();
         Self {
             changes: 0,
             now: 0,
             lease: Lease::default(),
             root: RootFact {
                 key,
-                uid: uid.into(),
+                instance: uid.clone(),
+                uid,
                 live: None,
                 selected: true,
                 seen_going: false,
                 going_since: None,
+                orphaning: false,
             },
             namespace_ending: false,
             kinds: BTreeMap::new(),
@@ -225,6 +250,9 @@ impl World {
             told: BTreeMap::new(),
             status_at: None,
             journal: Journal::default(),
+            changed_at: 0,
+            status_stale: None,
+            status_sent: None,
         }
     }
 
@@ -270,13 +298,25 @@ impl World {
 
     /// Says that something changed. Facts do so by themselves; whoever changes a field by hand has to.
     pub(crate) fn touch(&mut self, touch: Touch) {
+        self.note_change(touch, None);
+    }
+
+    pub(crate) fn note_change(&mut self, touch: Touch, object: Option<&ObjectKey>) {
         self.changes += 1;
-        self.journal.note(self.changes, touch, None);
+        self.changed_at = self.now;
+        self.journal.note(self.changes, touch, object);
     }
 
     /// Says that anything may have changed: for whoever changed a field without a fact.
     pub fn touch_everything(&mut self) {
         self.touch(Touch::EVERYTHING);
+    }
+
+    /// Whether a status is there already, in the form that the server gave it when it was last sent.
+    #[must_use]
+    pub fn is_what_became(&self, status: &Value, there: &Value) -> bool {
+        let Some(StatusSent { digest, became: Some(became), .. }) = &self.status_sent else { return false };
+        *digest == self.digest(status) && *became == self.digest(there)
     }
 
     /// A digest under this world's key.

@@ -104,21 +104,19 @@ impl Live {
         self.body.get("metadata")?.get("annotations")?.get(name)?.as_str()
     }
 
-    /// Whether our entry covers what we want: each field, and of a list the whole or something below it.
+    /// Whether our entry covers what we want: each field, and of a list of records each field of its elements.
     #[must_use]
     pub fn covers(&self, manager: &str, wanted: &Value) -> bool {
         let nothing = FieldSet::new();
-        let owned = self.managed.get(manager).unwrap_or(&nothing);
-        leaves(wanted).iter().all(|leaf| has(owned, leaf))
+        uncovered(self.managed.get(manager).unwrap_or(&nothing), wanted).is_empty()
     }
 
     /// Who owns a field that we want and do not own: the manager and the field.
     #[must_use]
     pub fn taken_from(&self, manager: &str, wanted: &Value) -> Vec<(String, FieldPath)> {
         let nothing = FieldSet::new();
-        let owned = self.managed.get(manager).unwrap_or(&nothing);
         let mut taken = Vec::new();
-        for leaf in leaves(wanted).into_iter().filter(|leaf| !has(owned, leaf)) {
+        for leaf in uncovered(self.managed.get(manager).unwrap_or(&nothing), wanted) {
             let other = self.managed.iter().find(|(name, set)| *name != manager && has(set, &leaf));
             taken.extend(other.map(|(name, _)| (name.clone(), leaf)));
         }
@@ -126,9 +124,98 @@ impl Live {
     }
 }
 
+/// What of a value is not in the set. Null asks for nothing: an apply leaves it out.
+fn uncovered(owned: &FieldSet, wanted: &Value) -> Vec<FieldPath> {
+    let mut found = Vec::new();
+    missing(owned, wanted, &FieldPath::root(), &mut found);
+    found.retain(|path| !is_identity(path));
+    found
+}
+
+fn missing(owned: &FieldSet, wanted: &Value, at: &FieldPath, found: &mut Vec<FieldPath>) {
+    match wanted {
+        Value::Null => {}
+        Value::Object(fields) if !fields.is_empty() => {
+            // Owned as a whole, as an atomic record is.
+            if owned.contains(at) {
+                return;
+            }
+            for (name, field) in fields {
+                missing(owned, field, &at.field(name), found);
+            }
+        }
+        Value::Array(items) if !items.is_empty() && !owned.contains(at) => {
+            let known = elements(owned, at);
+            if known.is_empty() {
+                found.push(at.clone());
+            }
+            for item in items.iter().filter(|_| !known.is_empty()) {
+                match known.iter().find(|(_, element)| element.is(item)) {
+                    Some((part, Element::Keyed(_))) => missing(owned, item, &at.field(part), found),
+                    Some(_) => {}
+                    None => found.push(at.clone()),
+                }
+            }
+        }
+        _ if has(owned, at) => {}
+        _ => found.push(at.clone()),
+    }
+}
+
+/// An element of a list, as a set of owned fields names it.
+enum Element {
+    /// Of a list of records: the fields that tell it from others.
+    Keyed(serde_json::Map<String, Value>),
+    /// Of a set: its value.
+    Same(Value),
+    /// By its place.
+    Placed,
+}
+
+impl Element {
+    /// From the part of a path: `[{"name":"web"}]`, `[="a"]`, `[0]`.
+    fn read(part: &str) -> Option<Self> {
+        let inner = part.strip_prefix('[')?.strip_suffix(']')?;
+        if let Some(value) = inner.strip_prefix('=') {
+            return serde_json::from_str(value).ok().map(Self::Same);
+        }
+        match serde_json::from_str(inner) {
+            Ok(Value::Object(key)) => Some(Self::Keyed(key)),
+            _ => Some(Self::Placed),
+        }
+    }
+
+    /// Whether it is this one. A key that the item leaves out was filled in by the server.
+    fn is(&self, item: &Value) -> bool {
+        match self {
+            Self::Keyed(key) => key.iter().all(|(name, value)| item.get(name).is_none_or(|it| it == value)),
+            Self::Same(value) => value == item,
+            Self::Placed => true,
+        }
+    }
+}
+
+fn elements(owned: &FieldSet, list: &FieldPath) -> Vec<(String, Element)> {
+    let mut found: Vec<(String, Element)> = Vec::new();
+    for path in owned.range(list.clone()..).take_while(|it| it.parts().starts_with(list.parts())) {
+        let Some(part) = path.parts().get(list.parts().len()) else { continue };
+        if found.last().is_some_and(|(last, _)| last == part) {
+            continue;
+        }
+        found.extend(Element::read(part).map(|it| (part.clone(), it)));
+    }
+    found
+}
+
 fn has(set: &FieldSet, leaf: &FieldPath) -> bool {
     set.contains(leaf)
         || set.range(leaf.clone()..).next().is_some_and(|next| next.parts().starts_with(leaf.parts()))
+}
+
+/// Identity is nobody's field.
+fn is_identity(path: &FieldPath) -> bool {
+    let parts: Vec<_> = path.parts().iter().map(String::as_str).collect();
+    matches!(parts[..], ["apiVersion" | "kind"] | ["metadata", "name" | "namespace"])
 }
 
 /// The fields of a value that a manager may own: everything that is no record, and empty records. Identity is
@@ -137,10 +224,7 @@ fn has(set: &FieldSet, leaf: &FieldPath) -> bool {
 pub fn leaves(value: &Value) -> Vec<FieldPath> {
     let mut found = Vec::new();
     collect(value, &FieldPath::root(), &mut found);
-    found.retain(|path| {
-        let parts: Vec<_> = path.parts().iter().map(String::as_str).collect();
-        !matches!(parts[..], ["apiVersion" | "kind"] | ["metadata", "name" | "namespace"])
-    });
+    found.retain(|path| !is_identity(path));
     found
 }
 
@@ -210,6 +294,36 @@ mod tests {
             taken.iter().map(|(who, at)| format!("{who} {at}")).collect::<Vec<_>>(),
             ["them spec.b.c"]
         );
+    }
+
+    #[test]
+    fn coverage_follows_the_elements_of_a_list() {
+        let container = r#"[{"name":"web"}]"#;
+        let port = r#"[{"containerPort":80,"protocol":"TCP"}]"#;
+        let owned = |image: bool| {
+            let mut live = live(&[("them", json!({}))]);
+            let of = |parts: &[&str]| crate::path::FieldPath::of(parts);
+            let us = live.managed.entry("us".to_owned()).or_default();
+            us.insert(of(&["containers", container, "name"]));
+            us.insert(of(&["containers", container, "ports", port, "containerPort"]));
+            us.insert(of(&["finalizers", r#"[="a/b"]"#]));
+            us.insert(of(&["args"]));
+            let who = if image { "us" } else { "them" };
+            let set = live.managed.entry(who.to_owned()).or_default();
+            set.insert(of(&["containers", container, "image"]));
+            live
+        };
+        let wanted = json!({
+            "containers": [{ "name": "web", "image": "i", "ports": [{ "containerPort": 80 }] }],
+            "finalizers": ["a/b"], "args": ["x", "y"], "nothing": null,
+        });
+        assert!(owned(true).covers("us", &wanted));
+        let edited = owned(false);
+        assert!(!edited.covers("us", &wanted));
+        let taken = edited.taken_from("us", &wanted);
+        assert_eq!(taken.iter().map(|(who, _)| who.as_str()).collect::<Vec<_>>(), ["them"]);
+        let more = json!({ "containers": [{ "name": "web" }, { "name": "side" }] });
+        assert!(!owned(true).covers("us", &more), "a container that somebody took out");
     }
 
     #[test]

@@ -9,6 +9,8 @@ use pemdas_core::diagnostic::{Diagnostic, Label, Severity, Span};
 
 use super::Engine;
 use super::meter::Stop;
+use super::placed::IN_THE_DATA;
+use super::plain_words::Told;
 use crate::codes;
 use crate::request::{Failure, Kill};
 
@@ -21,7 +23,7 @@ pub(crate) const POISON: &str = "\0poison:";
 
 impl Engine {
     /// Why an evaluation failed.
-    pub(super) fn failure(&self, error: Error) -> Failure {
+    pub(super) fn failure(&mut self, error: Error) -> Failure {
         if let Some(stop) = self.meter.stopped() {
             return match stop {
                 Stop::Fuel => Failure::FuelExhausted { fuel: self.meter.given() },
@@ -36,7 +38,9 @@ impl Engine {
             let span = self.last_read(&data.ctxt.call_stack, &data.ctxt.pos_table);
             return Failure::Poisoned { what: what.to_owned(), span };
         }
+        let told = (!self.quote_values).then(|| Told::of(&error, &self.files));
         let mut diagnostics = self.diagnostics_of(error);
+        self.told = told.map(|told| told.at(&diagnostics, &self.sources));
         if diagnostics.is_empty() {
             diagnostics.push(Diagnostic::error(codes::EVALUATION, "the evaluation failed"));
         }
@@ -82,7 +86,7 @@ impl Engine {
             if let Some(path) =
                 placed.and_then(|placed| placed.path(label.file_id, label.range.start, label.range.end))
             {
-                let note = self.bounded(&format!("in the data: {path}"));
+                let note = self.bounded(&format!("{IN_THE_DATA}{path}"));
                 if !diagnostic.notes.contains(&note) {
                     diagnostic.notes.push(note);
                 }
@@ -140,7 +144,7 @@ impl Engine {
     }
 }
 
-fn code_of(error: &Error) -> &'static str {
+pub(super) fn code_of(error: &Error) -> &'static str {
     match error {
         Error::ParseErrors(_) => codes::SYNTAX,
         Error::TypecheckError(_) => codes::TYPES,

@@ -53,6 +53,7 @@ impl Engine {
             found_bytes: 0,
             quote_values: true,
             placed: None,
+            told: None,
             limits,
         };
         engine.add_files(sources);

@@ -46,10 +46,15 @@ pub(crate) struct Meter {
 impl Meter {
     /// Begins an evaluation.
     pub(crate) fn start(&self, fuel: u64, deadline: Instant) {
+        self.deadline.set(Some(deadline));
+        self.refuel(fuel);
+    }
+
+    /// Fresh fuel for the next evaluation, until the same deadline.
+    pub(crate) fn refuel(&self, fuel: u64) {
         self.given.set(fuel);
         self.left.set(fuel);
         self.used.set(0);
-        self.deadline.set(Some(deadline));
         self.stop.set(None);
     }
 

@@ -8,6 +8,8 @@ mod load;
 mod look;
 mod meter;
 mod placed;
+mod plain_words;
+mod render;
 mod syntax_tree;
 mod values;
 mod walk;
@@ -38,7 +40,7 @@ use crate::sources::Sources;
 use files::FileTable;
 pub(crate) use guard::{import_paths, name_within};
 use meter::{Meter, MeteredCache};
-pub(crate) use values::check_request;
+pub(crate) use values::{check_call, check_request};
 
 /// How many bytes of addresses an engine remembers the values of.
 const REMEMBERED_BYTES: usize = 1 << 20;
@@ -62,6 +64,8 @@ pub(crate) struct Engine {
     quote_values: bool,
     /// The data of a check that failed, while it is looked at once more.
     placed: Option<placed::PlacedData>,
+    /// What the last failure may say where no data may be quoted.
+    told: Option<plain_words::Told>,
     limits: Limits,
 }
 
@@ -83,12 +87,18 @@ impl Engine {
                 .and_then(|mut fresh| fresh.describe(place))
                 .map(|contract| Answer::Contract(Box::new(contract))),
             Request::Syntax => self.syntax().map(Answer::Syntax),
+            Request::Render { calls } => self.render(calls).map(Answer::Rendered),
         }
     }
 
     /// Fresh fuel and time.
     fn restart(&self) {
         self.meter.start(self.limits.fuel, Instant::now() + Duration::from_millis(self.limits.millis));
+    }
+
+    /// Fresh fuel; the time goes on.
+    fn refuel(&self) {
+        self.meter.refuel(self.limits.fuel);
     }
 
     /// Evaluates to the first constructor.
@@ -204,7 +214,7 @@ impl Engine {
             done => return done,
         }
         // Once more, to see where in the data it is.
-        self.restart();
+        self.refuel();
         let (value, places) = self.placed(value)?;
         self.placed = Some(places);
         let told = self.export(applied(contract, value));

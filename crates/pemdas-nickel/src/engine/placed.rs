@@ -34,6 +34,8 @@ impl PlacedData {
     }
 }
 
+/// How a note begins that says which part of the data it was.
+pub(super) const IN_THE_DATA: &str = "in the data: ";
 /// How the value itself is called.
 const WHOLE: &str = "the value itself";
 

@@ -18,7 +18,7 @@ use super::Engine;
 use super::errors::POISON;
 use crate::codes;
 use crate::limits::{Limits, Size};
-use crate::request::{Failure, Input, Place, Request, Step};
+use crate::request::{Failure, Input, Place, RenderCall, Request, Step};
 
 impl Engine {
     /// An argument as a value of the evaluator.
@@ -195,8 +195,24 @@ pub(crate) fn check_request(request: &Request, limits: &Limits) -> Result<bool, 
             count.json(value, 1)?;
         }
         Request::Syntax => {}
+        Request::Render { calls } => {
+            for call in calls {
+                check_call(call, limits)?;
+            }
+            count.data = true;
+        }
     }
     Ok(count.data)
+}
+
+/// Whether one call of many is within the limits on inputs; gives how many bytes it has.
+pub(crate) fn check_call(call: &RenderCall, limits: &Limits) -> Result<u64, Failure> {
+    let mut count = InputCount { limits, bytes: 0, data: true };
+    for name in &call.path {
+        count.spend(name.len() + 1)?;
+    }
+    count.json(&call.input, 1)?;
+    Ok(count.bytes)
 }
 
 struct InputCount<'a> {

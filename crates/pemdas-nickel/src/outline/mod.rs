@@ -26,7 +26,7 @@ use pemdas_core::diagnostic::{Diagnostic, Severity, Span};
 use crate::evaluator::{Evaluator, InProcess};
 use crate::kinds::{Drafts, check_conversions, draft as kinds_draft};
 use crate::limits::Limits;
-use crate::request::Kind;
+use crate::request::{Failure, Kind};
 use crate::sources::{MAIN, Sources};
 use crate::syntax::{Expr, Syntax};
 use outliner::{Outliner, Spot};
@@ -77,10 +77,17 @@ pub fn load(sources: &Sources, limits: &Limits) -> (Option<InProcess>, Outline) 
             (Some(evaluator), outline)
         }
         Err(failure) => {
-            diagnostics.extend(failures::of_loading(&failure, sources));
-            (None, Outline { blueprint: None, drafts: Drafts::default(), diagnostics })
+            let mut outline = not_loaded(&failure, sources);
+            outline.diagnostics.splice(0..0, diagnostics);
+            (None, outline)
         }
     }
+}
+
+/// What there is to say of a blueprint that no evaluator could load.
+pub(crate) fn not_loaded(failure: &Failure, sources: &Sources) -> Outline {
+    let diagnostics = failures::of_loading(failure, sources);
+    Outline { blueprint: None, drafts: Drafts::default(), diagnostics }
 }
 
 /// Outlines a blueprint that an evaluator has loaded from these sources.
@@ -205,7 +212,7 @@ fn contract_version(outliner: &Outliner<'_>) -> Option<u32> {
 }
 
 /// In the order of the files, each problem once, not without end.
-fn tidy(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+pub(crate) fn tidy(diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut seen = BTreeSet::new();
     let mut kept: Vec<Diagnostic> = Vec::new();
     for diagnostic in diagnostics {

@@ -127,6 +127,12 @@ impl Pool {
         Ok(worker.isolation().clone())
     }
 
+    /// What each evaluation may use.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.shared.config.limits
+    }
+
     /// What has happened so far.
     #[must_use]
     pub fn stats(&self) -> PoolStats {

@@ -1,9 +1,11 @@
 //! The commands: flags are defined once, here, and help, completions and manual pages come from them.
 
 mod check;
+mod cluster;
 mod crds;
 mod extras;
 mod graph;
+mod run;
 
 pub(crate) use crds::Compared;
 
@@ -29,6 +31,7 @@ enum Command {
     Check(check::Check),
     Crds(crds::Crds),
     Graph(graph::Graph),
+    Run(run::Run),
     Completions(extras::Completions),
     Man(extras::Man),
 }
@@ -68,6 +71,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Check(check) => check.run(arguments.color),
         Command::Crds(crds) => crds.run(arguments.color),
         Command::Graph(graph) => graph.run(arguments.color),
+        Command::Run(run) => run.run(arguments.color),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
     };

@@ -150,6 +150,33 @@ pub(super) fn what_is_to_stay_stays() {
     assert!(there(&sim, "Note", "a-c") && sim.claimed().is_empty() && sim.root().is_none());
 }
 
+pub(super) fn what_the_garbage_collector_takes_is_left_to_it() {
+    let lab = Lab::new().template("a", "Thing", &[]).template("b", "Note", &[]);
+    let mut sim = at_rest(&[lab.also("app", "a").also("app", "b")], json!({ "v": 1 }));
+    delete_root(&mut sim);
+    sim.settle();
+    assert!(sim.root().is_none() && there(&sim, "Thing", "a-a"), "nobody collects garbage in this world");
+    assert!(sim.deleted.is_empty(), "{:?}", sim.deleted);
+}
+
+pub(super) fn a_root_deleted_without_its_objects_leaves_them() {
+    let lab = chain().template("job", "Job", &[]).once("job").also("app", "job");
+    let mut sim = at_rest(&[lab], json!({ "v": 1 }));
+    let root = sim.cluster.root.clone();
+    let mut live = (**sim.root().unwrap()).clone();
+    live.finalizers.insert("orphan".to_owned());
+    sim.cluster.store(live);
+    sim.cluster.delete(&root);
+    sim.deliver_all();
+    let mut live = (**sim.root().unwrap()).clone();
+    live.finalizers.remove("orphan");
+    sim.cluster.store(live);
+    sim.settle();
+    assert!(sim.root().is_none(), "{:?}", sim.root());
+    assert!(there(&sim, "Thing", "a-a") && there(&sim, "Thing", "a-b") && there(&sim, "Note", "a-c"));
+    assert!(sim.cluster.objects.values().all(|it| it.finalizers.is_empty()), "nothing of ours holds them");
+}
+
 pub(super) fn objects_of_a_root_that_was_not_seen_going_are_left() {
     let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
     sim.crash();

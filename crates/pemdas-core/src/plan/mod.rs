@@ -1,0 +1,254 @@
+//! What would happen: `decide` played in rounds over a small model of what writes do.
+//!
+//! A round is what acts at the same time. After it, every object that was written is taken to become ready: it is given the status that
+//! the shapes ask for and nothing else (`assume`), and the next round is what acts then. What needs data that no shape names (the
+//! address that a controller will write) is not known here; that branch ends with what it waits for. What others own
+//! is taken as it is.
+//!
+//! The same function serves the command line on files and an operator on what it sees: all that differs is the [`World`] it starts from.
+//! Writes of our own books (finalizers, the ledger, the claim on an object) are made without being told: they belong to the step that
+//! needs them.
+
+mod assume;
+mod kinds;
+mod merge;
+mod play;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value;
+
+pub use kinds::{known_kinds, view};
+
+use crate::{
+    decide::{Cause, Conditions, Mode, NodeState, Phase},
+    evaluate::Evaluator,
+    ledger::Slot,
+    program::Program,
+    world::{ObjectKey, World},
+};
+
+/// How many rounds are played. A blueprint of this depth has other problems.
+pub const MAX_ROUNDS: usize = 200;
+/// How many passes are made over all rounds together.
+pub const MAX_PASSES: usize = 4_000;
+
+/// What is done to an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verb {
+    /// It is made.
+    Create,
+    /// It is changed.
+    Change,
+    /// It is there, is nobody's, and becomes this instance's.
+    Adopt,
+    /// It is deleted.
+    Delete,
+    /// It stays, and is nobody's any more.
+    Release,
+}
+
+/// One write.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Step {
+    /// The node that acts.
+    pub slot: Slot,
+    /// What is done.
+    pub verb: Verb,
+    /// To which object. The name of a once's object ends in a digest that only the cluster's key can make.
+    pub object: ObjectKey,
+    /// Whether the object is that of a once.
+    pub once: bool,
+    /// The state that the object is brought into, where that is not its last.
+    pub state: Option<String>,
+    /// The object before, without status and what servers and Pemdas write on objects; none if there is none.
+    pub before: Option<Value>,
+    /// The object after; none if there is none.
+    pub after: Option<Value>,
+    /// Whether it goes because nothing needs it any more.
+    pub unneeded: bool,
+}
+
+/// A field that is taken to be set when an object is ready.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Assumption {
+    /// The node.
+    pub slot: Slot,
+    /// The object.
+    pub object: ObjectKey,
+    /// The fields of its status, with what they are taken to be.
+    pub fields: Vec<(String, Value)>,
+}
+
+/// What acts at the same time.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Round {
+    /// The writes, in the order of their nodes.
+    pub steps: Vec<Step>,
+    /// What is taken to have happened before the next round.
+    pub assumed: Vec<Assumption>,
+}
+
+/// What becomes of a node, or of a member of one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It is as it shall be.
+    Done,
+    /// It is applied already, and taken to become ready.
+    Becomes,
+    /// It writes in these rounds.
+    Acts(Vec<usize>),
+    /// It writes nothing and is ready in the end: a value, a state that is passed, something observed.
+    Passes,
+    /// It goes in these rounds, because nothing needs it.
+    Goes(Vec<usize>),
+    /// It waits, for longer than can be foreseen.
+    Waits,
+    /// A human must look.
+    Stalled,
+    /// Nothing needs it.
+    NotNeeded,
+}
+
+/// A node's part in the plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NodePlan {
+    /// What becomes of it.
+    pub fate: Fate,
+    /// Why it does not act, or is not ready, at the beginning.
+    pub first: Vec<Cause>,
+    /// Why it is not ready in the end; empty if it is.
+    pub last: Vec<Cause>,
+}
+
+/// What would happen.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    /// What the instance is about.
+    pub mode: Mode,
+    /// The rounds, in their order.
+    pub rounds: Vec<Round>,
+    /// All nodes of the blueprint, and what is removed of earlier ones.
+    pub nodes: BTreeMap<Slot, NodePlan>,
+    /// The conditions of the instance in the end.
+    pub conditions: Conditions,
+    /// Whether it was cut off at a limit.
+    pub cut_off: bool,
+}
+
+impl Plan {
+    /// Whether nothing would be written.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.rounds.is_empty()
+    }
+
+    /// Whether everything that is needed is ready in the end, if all goes well.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        !self.cut_off && self.nodes.values().all(|it| !matches!(it.fate, Fate::Waits | Fate::Stalled))
+    }
+}
+
+/// Plays an instance from the world as it is. The world is left as the last round left it.
+pub fn plan(program: Option<&Program>, world: &mut World, evaluator: &mut dyn Evaluator) -> Plan {
+    let mut play = play::Play::new(program, world, evaluator);
+    let mut decision = play.settle();
+    let first = decision.nodes.clone();
+    let mut rounds: Vec<Round> = Vec::new();
+    let mut early: Vec<Assumption> = Vec::new();
+    let mut becomes: BTreeSet<Slot> = BTreeSet::new();
+    loop {
+        let steps = play.steps(&decision);
+        if steps.is_empty() || rounds.len() >= MAX_ROUNDS {
+            let assumed = if steps.is_empty() { play.assume() } else { Vec::new() };
+            if assumed.is_empty() {
+                break;
+            }
+            becomes.extend(assumed.iter().map(|it| it.slot.clone()));
+            rounds.last_mut().map_or(&mut early, |it| &mut it.assumed).extend(assumed);
+        } else {
+            play.act(&decision);
+            let mut assumed = Vec::new();
+            loop {
+                play.settle();
+                let more = play.assume();
+                if more.is_empty() {
+                    break;
+                }
+                assumed.extend(more);
+            }
+            becomes.extend(assumed.iter().map(|it| it.slot.clone()));
+            rounds.push(Round { steps, assumed });
+        }
+        decision = play.settle();
+    }
+    let nodes = fates(program, &rounds, &first, &decision.nodes, &becomes);
+    Plan {
+        mode: decision.mode,
+        nodes,
+        conditions: decision.conditions.clone(),
+        cut_off: play.is_spent() || rounds.len() >= MAX_ROUNDS,
+        rounds,
+    }
+}
+
+fn fates(
+    program: Option<&Program>,
+    rounds: &[Round],
+    first: &BTreeMap<Slot, NodeState>,
+    last: &BTreeMap<Slot, NodeState>,
+    becomes: &BTreeSet<Slot>,
+) -> BTreeMap<Slot, NodePlan> {
+    let mut acts: BTreeMap<&Slot, (Vec<usize>, bool)> = BTreeMap::new();
+    for (at, round) in rounds.iter().enumerate() {
+        for step in &round.steps {
+            let entry = acts.entry(&step.slot).or_insert_with(|| (Vec::new(), true));
+            if entry.0.last() != Some(&(at + 1)) {
+                entry.0.push(at + 1);
+            }
+            entry.1 &= step.unneeded;
+        }
+    }
+    let mut slots: BTreeSet<Slot> = first.keys().chain(last.keys()).cloned().collect();
+    slots.extend(acts.keys().map(|it| (*it).clone()));
+    let mentioned: BTreeSet<String> = slots.iter().map(|it| it.node.clone()).collect();
+    if let Some(program) = program {
+        let quiet =
+            program.blueprint.nodes.keys().filter(|it| !mentioned.contains(*it) && **it != program.root);
+        slots.extend(quiet.map(|it| Slot::new(it, "")));
+    }
+    let causes = |states: &BTreeMap<Slot, NodeState>, slot: &Slot| {
+        states.get(slot).map(|it| it.causes.clone()).unwrap_or_default()
+    };
+    let fate = |slot: &Slot| {
+        let end = last.get(slot).map(|it| it.phase);
+        let written = acts.get(slot).cloned();
+        match (end, written) {
+            (Some(Phase::Stalled), _) => Fate::Stalled,
+            (Some(Phase::Waiting | Phase::Unknown | Phase::Progressing), None) => Fate::Waits,
+            (_, Some((rounds, true))) => Fate::Goes(rounds),
+            (_, Some((rounds, false))) => Fate::Acts(rounds),
+            (Some(Phase::Removing), None) => Fate::Waits,
+            (Some(Phase::Ready), None) => match first.get(slot).map(|it| it.phase) {
+                Some(Phase::Ready) => Fate::Done,
+                _ if becomes.contains(slot) => Fate::Becomes,
+                _ => Fate::Passes,
+            },
+            (None, None) => Fate::NotNeeded,
+        }
+    };
+    slots
+        .into_iter()
+        .map(|slot| {
+            let plan = NodePlan { fate: fate(&slot), first: causes(first, &slot), last: causes(last, &slot) };
+            (slot, plan)
+        })
+        .collect()
+}
