@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     KindKey, KindView, Lease, LedgerFact, Live, MAX_REVERSALS, MAX_VANISHED, ObjectKey, OwnWrite, Owner,
-    Refused, StatusSent, World, manager, owner,
+    Refused, StatusSent, Touch, World, manager, owner,
 };
 use crate::{action::Action, decide::Decision, digest::Digest, evaluate::Answer, ledger::Ledger};
 
@@ -81,7 +81,7 @@ pub enum Fact {
     LedgerRead(LedgerFact),
     /// An object as the answer to our own write shows it.
     Answer(Arc<Live>),
-    /// What a direct look found, and as of which resourceVersion.
+    /// What a direct look at an object or at the root found, and as of which resourceVersion.
     Looked(ObjectKey, Option<Arc<Live>>, u64),
     /// An answer of the evaluator.
     Answered(Digest, Answer),
@@ -95,7 +95,7 @@ impl World {
     /// Takes a fact in.
     pub fn learn(&mut self, fact: Fact) {
         if !self.is_old_news(&fact) {
-            self.changes += 1;
+            self.note(&fact);
         }
         match fact {
             Fact::Now(now) => self.now = self.now.max(now),
@@ -157,6 +157,68 @@ impl World {
             Fact::Report(report) => *report == self.report,
             Fact::ReportTrouble(trouble) => *trouble == self.report_trouble,
             _ => false,
+        }
+    }
+
+    /// Writes down what a fact is about.
+    fn note(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Now(_) => {}
+            Fact::Lease(_) | Fact::RootVanished | Fact::Selected(_) | Fact::NamespaceEnding(_) => {
+                self.touch(Touch::EVERYTHING);
+            }
+            Fact::Kind(kind, view) => {
+                let only_newer = self
+                    .kinds
+                    .get(kind)
+                    .is_some_and(|old| KindView { watermark: old.watermark, ..view.clone() } == *old);
+                if only_newer {
+                    self.touch_unseen(kind);
+                } else {
+                    self.touch(Touch::EVERYTHING);
+                }
+            }
+            Fact::Seen(live) | Fact::Answer(live) => self.touch_object(&live.key),
+            Fact::Vanished(key, _) | Fact::Outcome(key, _, _) | Fact::Looked(key, _, _) => {
+                self.touch_object(key);
+                if *key == self.root.key {
+                    self.touch(Touch::ROOT);
+                }
+            }
+            Fact::Root(_) => {
+                let root = self.root.key.clone();
+                self.touch_object(&root);
+                self.touch(Touch::ROOT);
+            }
+            Fact::Ledger(_) | Fact::LedgerOutcome(_) | Fact::LedgerRead(_) => self.touch(Touch::LEDGER),
+            Fact::Sent(action) => match &**action {
+                Action::Record { .. } | Action::Forget { .. } => self.touch(Touch::LEDGER),
+                Action::Finalize { .. } | Action::Status { .. } => {
+                    let root = self.root.key.clone();
+                    self.touch_object(&root);
+                    self.touch(Touch::REPORT);
+                }
+                other => match other.written() {
+                    Some(key) => self.touch_object(key),
+                    None => self.touch(Touch::REPORT),
+                },
+            },
+            Fact::Answered(question, _) => self.touch(Touch::answer(*question)),
+            Fact::Report(_) => self.touch(Touch::REPORT),
+        }
+    }
+
+    fn touch_object(&mut self, key: &ObjectKey) {
+        self.note_change(Touch::object(key), Some(key));
+        self.touch(Touch::objects(&key.kind));
+        self.touch_unseen(&key.kind);
+    }
+
+    /// A watch that went on may have shown writes to other objects of its kind.
+    fn touch_unseen(&mut self, kind: &KindKey) {
+        let waiting: Vec<_> = self.writes.keys().filter(|key| key.kind == *kind).map(Touch::object).collect();
+        for touch in waiting {
+            self.touch(touch);
         }
     }
 
@@ -375,6 +437,13 @@ impl World {
 
     fn looked(&mut self, key: ObjectKey, live: Option<Arc<Live>>, version: u64) {
         self.writes.remove(&key);
+        if key == self.root.key {
+            // That it is gone is for its watch to say: a name may be taken by another.
+            if let Some(live) = live {
+                self.root(live);
+            }
+            return;
+        }
         match live {
             Some(live) => {
                 self.vanished.remove(&key);
@@ -388,11 +457,13 @@ impl World {
         }
     }
 
-    /// Takes note of a decision that was made on this world: since when the status is not as it should be.
+    /// Takes note of a decision that was made on this world: since when the status is not as it should be, and which
+    /// answers are not used any more.
     pub fn decided(&mut self, decision: &Decision) {
         let written = self.root.live.as_ref().and_then(|it| it.body.get("status"));
         let stale = decision.status.is_some() && decision.status.as_ref() != written;
         self.status_stale = stale.then(|| self.status_stale.unwrap_or(self.now));
+        self.answers.trim(&decision.used);
     }
 
     /// What is lost when the process ends: everything but what can be listed again. The lease is taken anew.

@@ -4,6 +4,7 @@
 //! resourceVersion says which is newer, and an older one is dropped ([`World::learn`]).
 
 mod claim;
+mod journal;
 mod learn;
 mod object;
 
@@ -14,6 +15,8 @@ use serde_json::Value;
 pub use claim::{
     CLAIM_ANNOTATION, Claim, DELETION_FINALIZER, FINALIZER, OUR_PREFIX, Owner, ROOT_LABEL, manager, owner,
 };
+pub use journal::MAX_JOURNAL;
+pub(crate) use journal::{Journal, Touch};
 pub use learn::{Fact, Refusal, WriteOutcome};
 pub use object::{FieldSet, KindKey, Live, ObjectKey, leaves, without};
 
@@ -203,6 +206,10 @@ pub struct World {
     pub told: BTreeMap<Option<Slot>, String>,
     /// When the status was written last.
     pub status_at: Option<u64>,
+    /// What the last facts were about.
+    pub(crate) journal: Journal,
+    /// When the last fact came that may change a decision.
+    pub(crate) changed_at: u64,
     /// The status that was sent last, and what became of it.
     pub status_sent: Option<StatusSent>,
     /// Since when the status on the root is not the one it should be.
@@ -245,6 +252,8 @@ impl World {
             report_trouble: None,
             told: BTreeMap::new(),
             status_at: None,
+            journal: Journal::default(),
+            changed_at: 0,
             status_stale: None,
             status_sent: None,
         }
@@ -267,6 +276,13 @@ impl World {
         }
     }
 
+    /// The objects of a kind that are seen.
+    pub(crate) fn objects_of<'w>(&'w self, kind: &KindKey) -> impl Iterator<Item = &'w Arc<Live>> + use<'w> {
+        let first = ObjectKey { kind: kind.clone(), namespace: String::new(), name: String::new() };
+        let kind = first.kind.clone();
+        self.objects.range(first..).map(|(_, live)| live).take_while(move |live| live.key.kind == kind)
+    }
+
     /// What holds an object back because of our own last write, or nothing if that was seen.
     #[must_use]
     pub fn unseen_write(&self, key: &ObjectKey) -> Option<&OwnWrite> {
@@ -281,6 +297,22 @@ impl World {
             OwnWrite::Deleted(uid) => object.is_none_or(|it| it.uid != *uid || it.terminating),
         };
         (!seen).then_some(write)
+    }
+
+    /// Says that something changed. Facts do so by themselves; whoever changes a field by hand has to.
+    pub(crate) fn touch(&mut self, touch: Touch) {
+        self.note_change(touch, None);
+    }
+
+    pub(crate) fn note_change(&mut self, touch: Touch, object: Option<&ObjectKey>) {
+        self.changes += 1;
+        self.changed_at = self.now;
+        self.journal.note(self.changes, touch, object);
+    }
+
+    /// Says that anything may have changed: for whoever changed a field without a fact.
+    pub fn touch_everything(&mut self) {
+        self.touch(Touch::EVERYTHING);
     }
 
     /// Whether a status is there already, in the form that the server gave it when it was last sent.

@@ -53,7 +53,7 @@ pub(super) fn a_refused_write_to_the_root_waits() {
         sim.decide();
         while let Some(action) = sim.flights.first() {
             tries += usize::from(matches!(action, Action::Finalize { .. }));
-            sim.land(0, Fault::Refused);
+            sim.land(0, Fault::Refused(0));
         }
     }
     assert_eq!(tries, 1, "within one millisecond");
