@@ -5,6 +5,7 @@ mod draw;
 mod input;
 mod load;
 mod pages;
+mod plan;
 mod render;
 mod terminal;
 

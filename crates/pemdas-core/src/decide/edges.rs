@@ -144,7 +144,8 @@ impl Pass<'_> {
             .filter(|(key, _)| !edge.each || **key == slot.member)
             .map(|(key, member)| (key.clone(), member.clone()))
             .collect();
-        if !view.members_known && !edge.each {
+        // A member that is not known yet is not one that does not exist.
+        if !view.members_known && (!edge.each || members.is_empty()) {
             let text = format!("the members of {precursor} are not known");
             return (Truth::Unknown, vec![Cause::Unknown(text)]);
         }

@@ -75,7 +75,8 @@ impl Pass<'_> {
         let passed = entry.is_some_and(|it| it.passed_for(key));
         let left = self.later_attempted(object, name, slot, &ledger);
         let vain = passed && entry.is_some_and(|it| it.vain) && member.found == Found::Absent;
-        if vain || (passed && left && !mutant!(PassedStatesNeedShape)) {
+        let baseline = entry.is_some_and(|it| it.attempt == 0);
+        if vain || (passed && (left || baseline) && !mutant!(PassedStatesNeedShape)) {
             member.settled = Truth::True;
             member.ready = Truth::True;
             member.by_memory = true;
@@ -324,7 +325,10 @@ impl Pass<'_> {
             plain = false;
             let entry = ledger.entries.get(&at);
             if entry.is_some_and(|it| it.passed_for(key)) && !last {
-                furthest = Target::State(name, patch, may);
+                // What was only taken as a baseline was never applied, and is not applied now either.
+                if entry.is_some_and(|it| it.attempt > 0) {
+                    furthest = Target::State(name, patch, may);
+                }
                 continue;
             }
             if entry.is_some_and(|it| it.attempted_for(key)) {

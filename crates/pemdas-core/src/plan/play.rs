@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     Assumption, MAX_PASSES, Step, Verb, assume,
-    merge::{applied, without_marks},
+    merge::{self, applied, without_marks},
 };
 use crate::{
     action::Action,
@@ -127,7 +127,18 @@ impl<'a> Play<'a> {
     fn after(&self, live: &Live, body: &Value) -> Value {
         let nothing = BTreeSet::new();
         let owned = live.managed.get(&manager(&self.world.root.instance)).unwrap_or(&nothing);
-        applied(&live.body, body, owned)
+        let mut wanted = body.clone();
+        // A random string that is not on record was chosen before this object was made: it holds it.
+        for seed in self.new_seeds() {
+            merge::recall(&mut wanted, &live.body, &seed);
+        }
+        applied(&live.body, &wanted, owned)
+    }
+
+    /// Random strings that were made up on the way.
+    fn new_seeds(&self) -> Vec<String> {
+        let all = self.world.ledger_or_empty().seeds.into_values();
+        all.filter(|it| !self.seeds.contains(it)).collect()
     }
 
     /// The writes of a decision that people want to see.
@@ -168,7 +179,8 @@ impl<'a> Play<'a> {
         let after = match (verb, body) {
             (Verb::Release, _) => before.clone(),
             (_, Some(body)) => {
-                let whole = live.map_or_else(|| body.clone(), |live| self.after(live, body));
+                let nothing = || applied(&json!({}), body, &BTreeSet::new());
+                let whole = live.map_or_else(nothing, |live| self.after(live, body));
                 Some(self.without_seeds(without_marks(&whole)))
             }
             (_, None) => None,
@@ -189,7 +201,9 @@ impl<'a> Play<'a> {
     fn kept_away_by(&self, key: &ObjectKey, decision: &Decision) -> Option<Slot> {
         let there = Cause::Pending(format!("{key} is there"));
         let absent = |slot: &Slot| {
-            self.program.and_then(|it| it.node(&slot.node)).is_some_and(|it| matches!(it.body, Body::Absent(_)))
+            self.program
+                .and_then(|it| it.node(&slot.node))
+                .is_some_and(|it| matches!(it.body, Body::Absent(_)))
         };
         let found = decision.nodes.iter().find(|(slot, state)| absent(slot) && state.causes.contains(&there));
         found.map(|(slot, _)| slot.clone())
@@ -197,9 +211,8 @@ impl<'a> Play<'a> {
 
     /// Random strings that are only chosen when it really happens.
     fn without_seeds(&self, mut value: Value) -> Value {
-        let ledger = self.world.ledger_or_empty();
-        for seed in ledger.seeds.values().filter(|it| !self.seeds.contains(*it)) {
-            replace(&mut value, seed);
+        for seed in self.new_seeds() {
+            replace(&mut value, &seed);
         }
         value
     }
@@ -236,7 +249,7 @@ impl<'a> Play<'a> {
                     managed: BTreeMap::new(),
                     body: json!({}),
                 };
-                self.store(live, body.clone(), body);
+                self.store(live, applied(&json!({}), body, &BTreeSet::new()), body);
             }
             Action::Change { key, body, .. } => {
                 let Some(live) = self.world.objects.get(key).cloned() else { return };
@@ -262,8 +275,7 @@ impl<'a> Play<'a> {
             }
             Action::Finalize { finalizers, .. } => self.finalize(version, finalizers),
             Action::Record { ledger, .. } => {
-                self.world.ledger =
-                    LedgerFact::Present { resource_version: version, ledger: ledger.clone() };
+                self.world.ledger = LedgerFact::Present { resource_version: version, ledger: ledger.clone() };
             }
             Action::Forget { .. } => self.world.ledger = LedgerFact::Absent,
             Action::Render(_)
@@ -315,9 +327,12 @@ impl<'a> Play<'a> {
             }
             let mut body = live.body.clone();
             let counts = self.world.kinds.get(&live.key.kind).is_some_and(|it| it.observed_generation);
-            if crate::health::of(&body).state != crate::health::HealthState::Current || counts {
+            let observed = FieldPath::find(&body, &["status", "observedGeneration"]).and_then(Value::as_i64);
+            let behind = counts && live.generation.is_some_and(|it| observed.is_none_or(|seen| seen < it));
+            if behind || crate::health::of(&body).state != crate::health::HealthState::Current {
                 assume::healthy(&mut body, counts);
             }
+            let current = body.clone();
             for shape in self.shapes(program, &claim) {
                 assume::satisfy(&mut body, &shape);
             }
@@ -325,7 +340,7 @@ impl<'a> Play<'a> {
                 continue;
             }
             self.assumed.insert(live.key.clone(), often + 1);
-            let fields = changed(&live.body, &body);
+            let fields = changed(&current, &body);
             let node = claim.state.as_ref().unwrap_or(&claim.node);
             let slot = Slot::new(node, &claim.member);
             told.push(Assumption { slot, object: live.key.clone(), fields });
@@ -350,15 +365,15 @@ impl<'a> Play<'a> {
             },
             None => wanted.extend(&node.ready),
         }
-        wanted.extend(edges(program).filter(|(from, _)| *from == name).filter_map(|(_, it)| it.until.as_ref()));
+        wanted
+            .extend(edges(program).filter(|(from, _)| *from == name).filter_map(|(_, it)| it.until.as_ref()));
         for shape in wanted {
             match &shape.form {
                 WantedShapeForm::Native(shape) => shapes.push(shape.clone()),
                 WantedShapeForm::Contract(_) => {}
                 WantedShapeForm::Function(function) => {
-                    let of = |member: &str| {
-                        self.listener.shapes.get(&(function.path.clone(), member.to_owned()))
-                    };
+                    let of =
+                        |member: &str| self.listener.shapes.get(&(function.path.clone(), member.to_owned()));
                     let found = of(&claim.member).or_else(|| of(""));
                     shapes.extend(found.and_then(|it| Shape::from_value(it).ok()));
                 }
@@ -416,7 +431,8 @@ fn changed(before: &Value, after: &Value) -> Vec<(String, Value)> {
     leaves(after)
         .into_iter()
         .filter_map(|path| {
-            let find = |value: &Value| path.parts().iter().try_fold(value.clone(), |it, part| it.get(part).cloned());
+            let find =
+                |value: &Value| path.parts().iter().try_fold(value.clone(), |it, part| it.get(part).cloned());
             let value = find(after)?;
             (find(before).as_ref() != Some(&value)).then(|| (path.to_string(), value))
         })
