@@ -9,7 +9,7 @@ use pemdas_core::{
 
 use pemdas_nickel::kinds::Drafts;
 use pemdas_nickel::outline::{self, Outline};
-use pemdas_nickel::{Limits, Sources};
+use pemdas_nickel::{InProcess, Limits, Renderer, Sources};
 
 use crate::input::Given;
 
@@ -43,12 +43,26 @@ pub(crate) fn check(given: Given) -> Checked {
 }
 
 /// Looks at a blueprint; the definitions of its kinds are drafted as well.
-pub(crate) fn check_and_draft(mut given: Given) -> (Checked, Drafts) {
+pub(crate) fn check_and_draft(given: Given) -> (Checked, Drafts) {
+    let (checked, drafts, _) = load(given);
+    (checked, drafts)
+}
+
+/// Looks at a blueprint and keeps what answers for its functions.
+pub(crate) fn check_and_keep(given: Given) -> (Checked, Option<Renderer<InProcess>>) {
+    let (checked, _, renderer) = load(given);
+    (checked, renderer)
+}
+
+fn load(mut given: Given) -> (Checked, Drafts, Option<Renderer<InProcess>>) {
     let mut diagnostics = std::mem::take(&mut given.diagnostics);
     if given.unreadable {
-        return (Checked { given, blueprint: None, graph: None, diagnostics }, Drafts::default());
+        return (Checked { given, blueprint: None, graph: None, diagnostics }, Drafts::default(), None);
     }
-    let Outline { blueprint, drafts, diagnostics: problems } = outline(&given);
+    let sources = given.files.iter().fold(Sources::new(), |sources, (name, text)| sources.with(name, text));
+    let limits = Limits::default();
+    let (evaluator, outline) = outline::load(&sources, &limits);
+    let Outline { blueprint, drafts, diagnostics: problems } = outline;
     diagnostics.extend(problems);
     let graph = blueprint.as_ref().map(|blueprint| {
         let (graph, problems) = Graph::of(blueprint);
@@ -56,7 +70,8 @@ pub(crate) fn check_and_draft(mut given: Given) -> (Checked, Drafts) {
         graph
     });
     tidy(&mut diagnostics);
-    (Checked { given, blueprint, graph, diagnostics }, drafts)
+    let renderer = evaluator.map(|it| Renderer::new(it, limits));
+    (Checked { given, blueprint, graph, diagnostics }, drafts, renderer)
 }
 
 /// In the order of the files; of two that say the same of the same place, one.
@@ -64,12 +79,6 @@ pub(crate) fn tidy(diagnostics: &mut Vec<Diagnostic>) {
     let place = |it: &Diagnostic| it.labels.first().map(|label| label.span.clone());
     diagnostics.sort_by(|a, b| (place(a), &a.code, &a.message).cmp(&(place(b), &b.code, &b.message)));
     diagnostics.dedup();
-}
-
-/// What the evaluator makes of the files.
-fn outline(given: &Given) -> Outline {
-    let sources = given.files.iter().fold(Sources::new(), |sources, (name, text)| sources.with(name, text));
-    outline::load(&sources, &Limits::default()).1
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod input;
 mod load;
 mod operate;
 mod pages;
+mod plan;
 mod render;
 mod serve;
 mod terminal;

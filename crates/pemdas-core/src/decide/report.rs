@@ -184,7 +184,7 @@ impl Pass<'_> {
             report: root
                 .report
                 .as_ref()
-                .map(|_| (self.world.report.is_some(), self.world.report_trouble.as_deref())),
+                .map(|_| (self.facts.all().report.is_some(), self.facts.all().report_trouble.as_deref())),
             before: self.root.body.get("status"),
             now: self.facts.all().changed_at,
         }))

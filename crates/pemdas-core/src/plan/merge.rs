@@ -44,6 +44,41 @@ fn encode(secret: &mut Value) {
     }
 }
 
+/// Where a text holds a seed, and the object has a text already, that one stays.
+pub(super) fn recall(wanted: &mut Value, live: &Value, seed: &str) {
+    if let (Some(fields), Some(data)) = (wanted.as_object_mut(), live.get("data").and_then(Value::as_object))
+        && let Some(texts) = fields.get_mut("stringData").and_then(Value::as_object_mut)
+    {
+        let held = |it: &Value| it.as_str().is_some_and(|it| it.contains(seed));
+        let names: Vec<String> = texts
+            .iter()
+            .filter(|(name, it)| held(it) && data.contains_key(*name))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in &names {
+            texts.remove(name);
+        }
+        let kept = fields.entry("data").or_insert_with(|| Value::Object(Map::new()));
+        if let Some(kept) = kept.as_object_mut() {
+            kept.extend(names.into_iter().filter_map(|name| Some((name.clone(), data.get(&name)?.clone()))));
+        }
+    }
+    match (wanted, live) {
+        (Value::String(text), Value::String(known)) if text.contains(seed) => known.clone_into(text),
+        (Value::Object(fields), Value::Object(known)) => {
+            for (name, field) in fields {
+                if let Some(known) = known.get(name) {
+                    recall(field, known, seed);
+                }
+            }
+        }
+        (Value::Array(items), Value::Array(known)) => {
+            items.iter_mut().zip(known).for_each(|(item, known)| recall(item, known, seed));
+        }
+        _ => {}
+    }
+}
+
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
@@ -63,7 +98,8 @@ fn record(live: &mut Value, wanted: &Value, of: Option<Type>) {
         wanted.clone_into(live);
         return;
     };
-    for (name, value) in wanted {
+    // Null asks for nothing: an apply leaves it out.
+    for (name, value) in wanted.iter().filter(|(_, value)| !value.is_null()) {
         let field = of.and_then(|of| of.field(name));
         let there = fields.entry(name.clone()).or_insert(Value::Null);
         merged(there, value, field, field.map(|field| field.shape()));
@@ -181,11 +217,8 @@ fn place(items: &[Value], part: &str) -> Option<usize> {
         return (index < items.len()).then_some(index);
     }
     let keys: Map<String, Value> = serde_json::from_str(inner).ok()?;
-    let default = |key: &str| (key == "protocol").then(|| Value::from("TCP"));
-    items.iter().position(|item| {
-        keys.iter()
-            .all(|(key, value)| item.get(key).cloned().or_else(|| default(key)).as_ref() == Some(value))
-    })
+    // A key that an item leaves out was filled in by the server.
+    items.iter().position(|item| keys.iter().all(|(key, value)| item.get(key).is_none_or(|it| it == value)))
 }
 
 /// Whether something stands at a path, or the path runs into a value that is set as a whole.

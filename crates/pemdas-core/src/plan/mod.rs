@@ -81,7 +81,8 @@ pub struct Assumption {
     pub slot: Slot,
     /// The object.
     pub object: ObjectKey,
-    /// The fields of its status, with what they are taken to be.
+    /// The fields that a shape of the blueprint asks for, with what they are taken to be; that an object is current by
+    /// the rules of its kind goes without saying.
     pub fields: Vec<(String, Value)>,
 }
 
@@ -134,7 +135,7 @@ pub struct Plan {
     pub mode: Mode,
     /// The rounds, in their order.
     pub rounds: Vec<Round>,
-    /// All nodes of the blueprint, and what is removed of earlier ones.
+    /// All nodes that the root may come to need, and what is removed of earlier ones.
     pub nodes: BTreeMap<Slot, NodePlan>,
     /// The conditions of the instance in the end.
     pub conditions: Conditions,
@@ -199,6 +200,21 @@ pub fn plan(program: Option<&Program>, world: &mut World, evaluator: &mut dyn Ev
     }
 }
 
+/// What this root may come to need; other roots' nodes are none of its business.
+fn reachable(program: &Program) -> BTreeSet<&str> {
+    let mut reached = BTreeSet::new();
+    let mut open = vec![program.root.as_str()];
+    while let Some(name) = open.pop() {
+        for need in program.needs.get(name).into_iter().flatten() {
+            if reached.insert(need.to.as_str()) {
+                open.push(&need.to);
+            }
+        }
+    }
+    reached.remove(program.root.as_str());
+    reached
+}
+
 fn fates(
     program: Option<&Program>,
     rounds: &[Round],
@@ -218,19 +234,31 @@ fn fates(
     }
     let mut slots: BTreeSet<Slot> = first.keys().chain(last.keys()).cloned().collect();
     slots.extend(acts.keys().map(|it| (*it).clone()));
+    // Where the members were not known at first, what was said of the node is said of them.
+    let with_members: BTreeSet<String> =
+        slots.iter().filter(|it| !it.member.is_empty()).map(|it| it.node.clone()).collect();
+    // What was on its way out at first is told where it goes.
+    let gone = |it: &Slot| first.get(it).is_some_and(|it| it.phase == Phase::Removing);
+    slots.retain(|it| {
+        let stands_alone = !it.member.is_empty() || !with_members.contains(&it.node);
+        last.contains_key(it) || acts.contains_key(it) || (stands_alone && !gone(it))
+    });
     let mentioned: BTreeSet<String> = slots.iter().map(|it| it.node.clone()).collect();
-    if let Some(program) = program {
-        let quiet =
-            program.blueprint.nodes.keys().filter(|it| !mentioned.contains(*it) && **it != program.root);
-        slots.extend(quiet.map(|it| Slot::new(it, "")));
-    }
+    let reachable = program.map(reachable).unwrap_or_default();
+    slots.extend(reachable.iter().filter(|it| !mentioned.contains(**it)).map(|it| Slot::new(it, "")));
     let causes = |states: &BTreeMap<Slot, NodeState>, slot: &Slot| {
-        states.get(slot).map(|it| it.causes.clone()).unwrap_or_default()
+        let all = Slot::new(&slot.node, "");
+        states.get(slot).or_else(|| states.get(&all)).map(|it| it.causes.clone()).unwrap_or_default()
+    };
+    // What only a human can end is not merely unknown.
+    let stalled = |slot: &Slot| {
+        last.get(slot).is_some_and(|it| it.causes.iter().any(|it| matches!(it, Cause::Stalled { .. })))
     };
     let fate = |slot: &Slot| {
         let end = last.get(slot).map(|it| it.phase);
         let written = acts.get(slot).cloned();
         match (end, written) {
+            _ if stalled(slot) => Fate::Stalled,
             (Some(Phase::Stalled), _) => Fate::Stalled,
             (Some(Phase::Waiting | Phase::Unknown | Phase::Progressing), None) => Fate::Waits,
             (_, Some((rounds, true))) => Fate::Goes(rounds),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     Assumption, MAX_PASSES, Step, Verb, assume,
-    merge::{applied, without_marks},
+    merge::{self, applied, without_marks},
 };
 use crate::{
     action::Action,
@@ -127,7 +127,18 @@ impl<'a> Play<'a> {
     fn after(&self, live: &Live, body: &Value) -> Value {
         let nothing = BTreeSet::new();
         let owned = live.managed.get(&manager(&self.world.root.instance)).unwrap_or(&nothing);
-        applied(&live.body, body, owned)
+        let mut wanted = body.clone();
+        // A random string that is not on record was chosen before this object was made: it holds it.
+        for seed in self.new_seeds() {
+            merge::recall(&mut wanted, &live.body, &seed);
+        }
+        applied(&live.body, &wanted, owned)
+    }
+
+    /// Random strings that were made up on the way.
+    fn new_seeds(&self) -> Vec<String> {
+        let all = self.world.ledger_or_empty().seeds.into_values();
+        all.filter(|it| !self.seeds.contains(it)).collect()
     }
 
     /// The writes of a decision that people want to see.
@@ -168,7 +179,8 @@ impl<'a> Play<'a> {
         let after = match (verb, body) {
             (Verb::Release, _) => before.clone(),
             (_, Some(body)) => {
-                let whole = live.map_or_else(|| body.clone(), |live| self.after(live, body));
+                let nothing = || applied(&json!({}), body, &BTreeSet::new());
+                let whole = live.map_or_else(nothing, |live| self.after(live, body));
                 Some(self.without_seeds(without_marks(&whole)))
             }
             (_, None) => None,
@@ -199,9 +211,8 @@ impl<'a> Play<'a> {
 
     /// Random strings that are only chosen when it really happens.
     fn without_seeds(&self, mut value: Value) -> Value {
-        let ledger = self.world.ledger_or_empty();
-        for seed in ledger.seeds.values().filter(|it| !self.seeds.contains(*it)) {
-            replace(&mut value, seed);
+        for seed in self.new_seeds() {
+            replace(&mut value, &seed);
         }
         value
     }
@@ -238,7 +249,7 @@ impl<'a> Play<'a> {
                     managed: BTreeMap::new(),
                     body: json!({}),
                 };
-                self.store(live, body.clone(), body);
+                self.store(live, applied(&json!({}), body, &BTreeSet::new()), body);
             }
             Action::Change { key, body, .. } => {
                 let Some(live) = self.world.objects.get(key).cloned() else { return };
@@ -316,9 +327,12 @@ impl<'a> Play<'a> {
             }
             let mut body = live.body.clone();
             let counts = self.world.kinds.get(&live.key.kind).is_some_and(|it| it.observed_generation);
-            if crate::health::of(&body).state != crate::health::HealthState::Current || counts {
+            let observed = FieldPath::find(&body, &["status", "observedGeneration"]).and_then(Value::as_i64);
+            let behind = counts && live.generation.is_some_and(|it| observed.is_none_or(|seen| seen < it));
+            if behind || crate::health::of(&body).state != crate::health::HealthState::Current {
                 assume::healthy(&mut body, counts);
             }
+            let current = body.clone();
             for shape in self.shapes(program, &claim) {
                 assume::satisfy(&mut body, &shape);
             }
@@ -326,7 +340,7 @@ impl<'a> Play<'a> {
                 continue;
             }
             self.assumed.insert(live.key.clone(), often + 1);
-            let fields = changed(&live.body, &body);
+            let fields = changed(&current, &body);
             let node = claim.state.as_ref().unwrap_or(&claim.node);
             let slot = Slot::new(node, &claim.member);
             told.push(Assumption { slot, object: live.key.clone(), fields });

@@ -204,7 +204,7 @@ impl World {
                 },
             },
             Fact::Answered(question, _) => self.touch(Touch::answer(*question)),
-            Fact::Report(_) => self.touch(Touch::REPORT),
+            Fact::Report(_) | Fact::ReportTrouble(_) => self.touch(Touch::REPORT),
         }
     }
 

@@ -5,17 +5,20 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use pemdas_core::diagnostic::Severity;
 
-use super::{Outcome, could_not_run};
+use super::{
+    Outcome, one_blueprint,
+    plan::{self, Of},
+};
 use crate::{
     draw::{self, Picture},
-    input, load, render,
+    load, render,
     terminal::{self, Colour},
 };
 
 /// Draw both graphs of a blueprint: what is needed, and what comes after what
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 drawn, 1 drawn or not, with errors in the blueprint (on standard error), 2 it could not be read."
+    after_help = "Exit status: 0 drawn, 1 drawn or not, with errors in the blueprint (on standard error), 2 it could not be read, or there is no plan of the instance."
 )]
 pub(super) struct Graph {
     /// The blueprint: a directory with a main.ncl, an .ncl file, a manifest with a ConfigMap, or - for standard input
@@ -24,6 +27,8 @@ pub(super) struct Graph {
     /// The form of the output
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
+    #[command(flatten)]
+    of: Of,
 }
 
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
@@ -43,15 +48,12 @@ enum Format {
 
 impl Graph {
     pub(super) fn run(&self, colour: Colour) -> Outcome {
-        let mut given = input::read(&self.path);
-        if given.len() > 1 {
-            let names: Vec<_> = given.iter().map(|it| it.title.as_str()).collect();
-            let message =
-                format!("{} holds {} blueprints: {}", self.path.display(), given.len(), names.join(", "));
-            return could_not_run(&message, Some("keep the one to draw in a file of its own"));
+        if self.of.instance.is_some() || self.of.observed.is_some() {
+            return self.run_of_instance(colour);
         }
-        let Some(given) = given.pop() else {
-            return could_not_run(&format!("{} holds no blueprint", self.path.display()), None);
+        let given = match one_blueprint(&self.path, "keep the one to draw in a file of its own") {
+            Ok(given) => given,
+            Err(outcome) => return outcome,
         };
         let checked = load::check(given);
         let troubled = checked.worst() == Some(Severity::Error);
@@ -62,13 +64,31 @@ impl Graph {
             return if checked.given.unreadable { Outcome::CouldNotRun } else { Outcome::Problems };
         };
         let picture = Picture::of(blueprint, graph, &checked.given.files);
-        terminal::say(&match self.output {
-            Format::Text => draw::text::picture(&picture, colour.on_stdout()),
-            Format::Dot => draw::dot::picture(&picture),
-            Format::Mermaid => draw::mermaid::picture(&picture),
-            Format::Svg => draw::svg::picture(&picture),
-            Format::Json => draw::json::picture(&picture),
-        });
+        self.draw(&picture, colour);
         if troubled { Outcome::Problems } else { Outcome::Clean }
+    }
+
+    /// Draws one instance in the colours of its plan.
+    fn run_of_instance(&self, colour: Colour) -> Outcome {
+        let planned = match plan::planned(&self.path, &self.of, colour) {
+            Ok(planned) => planned,
+            Err(outcome) => return outcome,
+        };
+        let (Some(blueprint), Some(graph)) = (&planned.checked.blueprint, &planned.checked.graph) else {
+            return Outcome::CouldNotRun;
+        };
+        let picture = Picture::of(blueprint, graph, &planned.checked.given.files).of_plan(&planned);
+        self.draw(&picture, colour);
+        Outcome::Clean
+    }
+
+    fn draw(&self, picture: &Picture, colour: Colour) {
+        terminal::say(&match self.output {
+            Format::Text => draw::text::picture(picture, colour.on_stdout()),
+            Format::Dot => draw::dot::picture(picture),
+            Format::Mermaid => draw::mermaid::picture(picture),
+            Format::Svg => draw::svg::picture(picture),
+            Format::Json => draw::json::picture(picture),
+        });
     }
 }

@@ -5,14 +5,16 @@ mod cluster;
 mod crds;
 mod extras;
 mod graph;
+mod plan;
 mod run;
 
 pub(crate) use crds::Compared;
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
+use crate::input::{self, Given};
 use crate::terminal::{self, Colour};
 
 /// Take control of the order of operations: a universal Kubernetes operator.
@@ -32,6 +34,7 @@ enum Command {
     Crds(crds::Crds),
     Graph(graph::Graph),
     Run(run::Run),
+    Plan(plan::Plan),
     Completions(extras::Completions),
     Man(extras::Man),
 }
@@ -72,10 +75,22 @@ pub(crate) fn run() -> ExitCode {
         Command::Crds(crds) => crds.run(arguments.color),
         Command::Graph(graph) => graph.run(arguments.color),
         Command::Run(run) => run.run(arguments.color),
+        Command::Plan(plan) => plan.run(arguments.color),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
     };
     outcome.into()
+}
+
+/// The blueprint at a path, where only one will do.
+fn one_blueprint(path: &Path, hint: &str) -> Result<Given, Outcome> {
+    let mut given = input::read(path);
+    if given.len() > 1 {
+        let names: Vec<_> = given.iter().map(|it| it.title.as_str()).collect();
+        let message = format!("{} holds {} blueprints: {}", path.display(), given.len(), names.join(", "));
+        return Err(could_not_run(&message, Some(hint)));
+    }
+    given.pop().ok_or_else(|| could_not_run(&format!("{} holds no blueprint", path.display()), None))
 }
 
 /// Says why a command could not run.

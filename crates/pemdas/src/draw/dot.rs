@@ -29,13 +29,19 @@ pub(crate) fn picture(picture: &Picture) -> String {
             quoted(&label)
         ));
     }
+    out.push_str(&legend(picture));
     out.push_str("}\n");
     out
 }
 
 fn attributes(item: &Item) -> String {
     let subtitle = item.subtitle();
-    let label = if subtitle.is_empty() { item.name.clone() } else { format!("{}\n{subtitle}", item.name) };
+    let mut label = item.name.clone();
+    for line in [&subtitle, item.state.as_ref().map_or(&String::new(), |it| &it.words)] {
+        if !line.is_empty() {
+            label.push_str(&format!("\n{line}"));
+        }
+    }
     let looks = match item.role {
         Role::Root => "fillcolor=\"#4c1d95\", fontcolor=white, penwidth=2",
         Role::Template => "color=\"#334155\"",
@@ -43,7 +49,44 @@ fn attributes(item: &Item) -> String {
         Role::Absent => "color=\"#b91c1c\", fillcolor=\"#fef2f2\", style=\"filled,dashed\"",
         Role::Value => "shape=ellipse, color=\"#a16207\", style=filled",
     };
-    format!("label={}, {looks}", quoted(&label))
+    let mood = item.state.as_ref().map(|it| {
+        let colours = it.mood.colours();
+        let why = it.why.join("; ");
+        let tooltip = if why.is_empty() { it.mood.meaning().to_owned() } else { why };
+        format!(
+            ", fillcolor=\"{}\", color=\"{}\", fontcolor=\"{}\", tooltip={}",
+            colours.fill,
+            colours.stroke,
+            colours.text,
+            quoted(&tooltip)
+        )
+    });
+    format!("label={}, {looks}{}", quoted(&label), mood.unwrap_or_default())
+}
+
+/// What the colours mean.
+fn legend(picture: &Picture) -> String {
+    let moods = picture.moods();
+    if moods.is_empty() {
+        return String::new();
+    }
+    let mut out = format!(
+        "\n  subgraph cluster_legend {{\n    label={}; fontsize=10; color=\"#e2e8f0\";\n",
+        quoted(picture.subject.as_deref().unwrap_or_default())
+    );
+    for mood in moods {
+        let colours = mood.colours();
+        out.push_str(&format!(
+            "    \"legend {}\" [label={}, fontsize=10, fillcolor=\"{}\", color=\"{}\", fontcolor=\"{}\"];\n",
+            mood.class(),
+            quoted(mood.meaning()),
+            colours.fill,
+            colours.stroke,
+            colours.text
+        ));
+    }
+    out.push_str("  }\n");
+    out
 }
 
 fn also(index: usize, need: &Need) -> String {

@@ -3,7 +3,7 @@
 use pemdas_core::graph::AlsoOrigin;
 use serde_json::{Value, json};
 
-use super::{Need, Picture, Wait};
+use super::{Need, Picture, State, Wait};
 
 /// The version of the form.
 const VERSION: u32 = 1;
@@ -21,18 +21,29 @@ pub(crate) fn picture(picture: &Picture) -> String {
                 "marks": item.marks,
                 "step": item.step,
                 "onDeletion": item.on_deletion,
+                "state": item.state.as_ref().map(state),
             })
         })
         .collect();
     let document = json!({
         "version": VERSION,
         "name": picture.name,
+        "instance": picture.subject,
         "roots": picture.roots,
         "nodes": nodes,
         "also": picture.needs.iter().map(also).collect::<Vec<_>>(),
         "sequence": picture.waits.iter().map(sequence).collect::<Vec<_>>(),
     });
     format!("{document:#}\n")
+}
+
+fn state(state: &State) -> Value {
+    json!({
+        "mood": state.mood.class(),
+        "words": state.words,
+        "rounds": state.rounds,
+        "why": state.why,
+    })
 }
 
 fn also(need: &Need) -> Value {

@@ -45,6 +45,7 @@ pub(crate) fn picture(picture: &Picture) -> String {
     out.push_str("  classDef absent fill:#fef2f2,stroke:#b91c1c,color:#7f1d1d,stroke-dasharray:4 3\n");
     out.push_str("  classDef value fill:#fefce8,stroke:#a16207,color:#713f12\n");
     out.push_str("  classDef condition fill:#fffbeb,stroke:#b45309,color:#b45309\n");
+    out.push_str(&moods(picture, &id));
     for (class, style) in [
         (Class::Also, "stroke:#94a3b8"),
         (Class::Deleting, "stroke:#b91c1c"),
@@ -54,6 +55,35 @@ pub(crate) fn picture(picture: &Picture) -> String {
         if !indices.is_empty() {
             out.push_str(&format!("  linkStyle {} {style}\n", indices.join(",")));
         }
+    }
+    out
+}
+
+/// The colours of a plan, and what they mean.
+fn moods(picture: &Picture, id: &dyn Fn(&str) -> String) -> String {
+    let mut out = String::new();
+    let moods = picture.moods();
+    if moods.is_empty() {
+        return out;
+    }
+    out.push_str("  subgraph legend [\"legend\"]\n    direction LR\n");
+    for mood in &moods {
+        out.push_str(&format!("    l_{}[\"{}\"]\n", mood.class(), mood.meaning()));
+    }
+    out.push_str("  end\n");
+    for mood in moods {
+        let colours = mood.colours();
+        out.push_str(&format!(
+            "  classDef {} fill:{},stroke:{},color:{}\n",
+            mood.class(),
+            colours.fill,
+            colours.stroke,
+            colours.text
+        ));
+        let of = |item: &&Item| item.state.as_ref().is_some_and(|it| it.mood == mood);
+        let mut ids: Vec<String> = picture.items.iter().filter(of).map(|item| id(&item.name)).collect();
+        ids.push(format!("l_{}", mood.class()));
+        out.push_str(&format!("  class {} {}\n", ids.join(","), mood.class()));
     }
     out
 }
@@ -96,6 +126,10 @@ fn vertex(id: &str, item: &Item) -> String {
         format!("<b>{name}</b>")
     } else {
         format!("<b>{name}</b><br/>{}", escaped(&subtitle))
+    };
+    let label = match &item.state {
+        Some(state) => format!("{label}<br/><i>{}</i>", escaped(&state.words)),
+        None => label,
     };
     let (open, close) = match item.role {
         Role::Root => ("([", "])"),

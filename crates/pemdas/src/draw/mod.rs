@@ -5,6 +5,7 @@ pub(crate) mod json;
 mod labels;
 mod layout;
 pub(crate) mod mermaid;
+mod moods;
 pub(crate) mod svg;
 pub(crate) mod text;
 
@@ -17,6 +18,8 @@ use pemdas_core::{
     blueprint::{Blueprint, Body, Node, RootTarget},
     graph::{AlsoLink, AlsoOrigin, Graph, OWN_ROOT, SequenceReason, Vertex},
 };
+
+pub(crate) use moods::{Mood, State};
 
 /// What kind of thing a node is, for its looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +62,8 @@ pub(crate) struct Item {
     pub(crate) step: Option<usize>,
     /// Whether only the deletion of a root needs it.
     pub(crate) on_deletion: bool,
+    /// What a plan says of it.
+    pub(crate) state: Option<State>,
 }
 
 impl Item {
@@ -122,6 +127,8 @@ pub(crate) struct Picture {
     pub(crate) items: Vec<Item>,
     pub(crate) needs: Vec<Need>,
     pub(crate) waits: Vec<Wait>,
+    /// The instance whose plan is shown.
+    pub(crate) subject: Option<String>,
 }
 
 impl Picture {
@@ -139,6 +146,7 @@ impl Picture {
                 marks: Vec::new(),
                 step: Some(0),
                 on_deletion: false,
+                state: None,
             });
         }
         let mut nodes: Vec<_> = blueprint.nodes.iter().collect();
@@ -151,6 +159,7 @@ impl Picture {
                 marks: marks(node),
                 step: steps.get(name.as_str()).copied(),
                 on_deletion: !present.contains(name.as_str()),
+                state: None,
             });
         }
         let waits = |reason: SequenceReason| {
@@ -177,7 +186,7 @@ impl Picture {
         // Who writes the order of a state and its object out says nothing twice.
         waits.dedup_by(|next, kept| next.state && next.from == kept.from && next.to == kept.to);
         waits.sort_by_key(|wait| (place(&wait.to), wait.state, place(&wait.from)));
-        Self { name: blueprint.name.clone(), roots, needs, waits, items }
+        Self { name: blueprint.name.clone(), roots, needs, waits, items, subject: None }
     }
 
     /// The node of a name.

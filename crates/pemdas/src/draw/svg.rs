@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use pemdas_core::graph::AlsoOrigin;
 
 use super::{
-    Item, Picture, Role,
+    Item, Mood, Picture, Role,
     layout::{self, Block, Line, Point},
 };
 
@@ -14,6 +14,10 @@ const KIND_SIZE: f64 = 11.0;
 const LABEL_SIZE: f64 = 11.0;
 const MARGIN: f64 = 28.0;
 const LEGEND: f64 = 34.0;
+/// The height of the line that says what the colours mean.
+const MOODS: f64 = 26.0;
+/// The height of the line in a box that says what a plan says of it.
+const STATE: f64 = 18.0;
 /// The width of a character as a part of its height: a little more than most are, so that nothing runs over.
 const BOLD_WIDTH: f64 = 0.60;
 const PLAIN_WIDTH: f64 = 0.55;
@@ -58,8 +62,12 @@ pub(crate) fn picture(picture: &Picture) -> String {
     let (least, most) = bounds(&blocks, &lines);
     let (dx, dy) = (MARGIN - least.x, MARGIN - least.y);
     let width = (most.x - least.x + 2.0 * MARGIN).max(560.0);
-    let height = most.y - least.y + 2.0 * MARGIN + LEGEND;
-    let mut out = head(&picture.name, width, height);
+    let moods = if picture.moods().is_empty() { 0.0 } else { MOODS };
+    let height = most.y - least.y + 2.0 * MARGIN + LEGEND + moods;
+    let width = width.max(moods_width(picture));
+    let title =
+        picture.subject.as_ref().map_or_else(|| picture.name.clone(), |it| format!("{}: {it}", picture.name));
+    let mut out = head(&title, width, height, &if moods > 0.0 { mood_styles() } else { String::new() });
     let _ = writeln!(out, "<g transform=\"translate({dx:.1} {dy:.1})\">");
     for wanted in [Looks::Also, Looks::Deleting, Looks::State, Looks::Sequence] {
         for (line, drawn) in lines.iter().zip(&drawn).filter(|(_, it)| it.looks == wanted) {
@@ -76,7 +84,8 @@ pub(crate) fn picture(picture: &Picture) -> String {
         out.push_str(&label(line, drawn));
     }
     out.push_str("</g>\n");
-    out.push_str(&legend(picture, height));
+    out.push_str(&legend(picture, height - moods));
+    out.push_str(&moods_legend(picture, height));
     out.push_str("</svg>\n");
     out
 }
@@ -135,8 +144,11 @@ fn parts(picture: &Picture) -> (Vec<Block>, Vec<Line>, Vec<Drawn>) {
 fn size(item: &Item) -> Point {
     let name = item.name.chars().count() as f64 * NAME_SIZE * BOLD_WIDTH;
     let kind = item.subtitle().chars().count() as f64 * KIND_SIZE * PLAIN_WIDTH;
+    let state = item.state.as_ref().map_or(0, |it| it.words.chars().count());
+    let state = state as f64 * KIND_SIZE * BOLD_WIDTH;
     let height = if item.subtitle().is_empty() { 34.0 } else { 48.0 };
-    Point { x: name.max(kind).max(56.0) + 32.0, y: height }
+    let more = if item.state.is_some() { STATE } else { 0.0 };
+    Point { x: name.max(kind).max(state).max(56.0) + 32.0, y: height + more }
 }
 
 fn bounds(blocks: &[Block], lines: &[Line]) -> (Point, Point) {
@@ -160,7 +172,7 @@ fn bounds(blocks: &[Block], lines: &[Line]) -> (Point, Point) {
     (least, most)
 }
 
-fn head(name: &str, width: f64, height: f64) -> String {
+fn head(name: &str, width: f64, height: f64, moods: &str) -> String {
     format!(
         r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" width="{width:.0}" height="{height:.0}" role="img" font-family="Inter, 'Segoe UI', 'Helvetica Neue', Helvetica, 'DejaVu Sans', Arial, sans-serif">
 <title>{}</title>
@@ -182,7 +194,7 @@ fn head(name: &str, width: f64, height: f64) -> String {
 .value .box {{ fill: #fefce8; stroke: #a16207 }}
 .going .box {{ stroke: #dc2626 }}
 .condition {{ fill: #fffbeb; stroke: #b45309; stroke-width: 1.4 }} .question {{ font-size: 12px; font-weight: 700; fill: #b45309; text-anchor: middle }}
-</style>
+{}</style>
 <defs>
 <marker id="after" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="11" markerHeight="11" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0.8 L10 5 L0 9.2 z" fill="#2563eb"/></marker>
 <marker id="needs" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path d="M1 1 L9 5 L1 9" fill="none" stroke="#94a3b8" stroke-width="1.6"/></marker>
@@ -191,7 +203,8 @@ fn head(name: &str, width: f64, height: f64) -> String {
 </defs>
 <rect width="{width:.0}" height="{height:.0}" rx="10" fill="#ffffff"/>
 "##,
-        escaped(name)
+        escaped(name),
+        moods
     )
 }
 
@@ -244,6 +257,20 @@ fn node(item: &Item, block: &Block) -> String {
     };
     let going = if item.on_deletion && item.role != Role::Root { " going" } else { "" };
     let subtitle = item.subtitle();
+    // Where a plan has its say, the rest moves up.
+    let (low, y) = (y, if item.state.is_some() { y - STATE / 2.0 } else { y });
+    let state = item.state.as_ref().map(|it| {
+        let why = it.why.join("; ");
+        let tooltip = if why.is_empty() { it.mood.meaning() } else { why.as_str() };
+        format!(
+            "<text class=\"mood\" x=\"{x:.1}\" y=\"{:.1}\">{}</text><title>{}</title>",
+            low + block.size.y / 2.0 - 9.0,
+            escaped(&it.words),
+            escaped(tooltip)
+        )
+    });
+    let state = state.unwrap_or_default();
+    let mood = item.state.as_ref().map(|it| format!(" {}", it.mood.class())).unwrap_or_default();
     let name_at = if subtitle.is_empty() { y + 5.0 } else { y - 2.5 };
     let kind = if subtitle.is_empty() {
         String::new()
@@ -251,7 +278,7 @@ fn node(item: &Item, block: &Block) -> String {
         format!("<text class=\"kind\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>", y + 14.0, escaped(&subtitle))
     };
     format!(
-        "<g class=\"{}{going}\"><rect class=\"box\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"{round:.1}\"/><text class=\"name\" x=\"{x:.1}\" y=\"{name_at:.1}\">{}</text>{kind}</g>\n",
+        "<g class=\"{}{going}{mood}\"><rect class=\"box\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"{round:.1}\"/><text class=\"name\" x=\"{x:.1}\" y=\"{name_at:.1}\">{}</text>{kind}{state}</g>\n",
         item.role.name(),
         block.size.x,
         block.size.y,
@@ -307,6 +334,49 @@ fn legend(picture: &Picture, height: f64) -> String {
         );
         x += 39.0 + width;
     }
+    out
+}
+
+/// What the colours mean; only those that are there.
+fn moods_legend(picture: &Picture, height: f64) -> String {
+    let mut out = String::new();
+    let mut x = MARGIN;
+    let y = height - 20.0;
+    for mood in picture.moods() {
+        let _ = writeln!(
+            out,
+            "<g class=\"{}\"><rect class=\"box\" x=\"{x:.1}\" y=\"{:.1}\" width=\"32\" height=\"14\" rx=\"4\"/></g><text class=\"kind\" style=\"text-anchor: start\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            mood.class(),
+            y - 7.0,
+            x + 39.0,
+            y + 4.0,
+            mood.meaning()
+        );
+        x += mood_width(mood);
+    }
+    out
+}
+
+fn mood_width(mood: Mood) -> f64 {
+    39.0 + mood.meaning().chars().count() as f64 * KIND_SIZE * PLAIN_WIDTH + 18.0
+}
+
+fn moods_width(picture: &Picture) -> f64 {
+    picture.moods().into_iter().map(mood_width).sum::<f64>() + 2.0 * MARGIN
+}
+
+/// The rules of the colours of a plan.
+fn mood_styles() -> String {
+    let rules = Mood::ALL.into_iter().map(|mood| {
+        let (class, colours) = (mood.class(), mood.colours());
+        format!(
+            ".{class} .box {{ fill: {}; stroke: {}; stroke-width: 1.8 }} .{class} .mood {{ fill: {} }}\n",
+            colours.fill, colours.stroke, colours.text
+        )
+    });
+    let mut out: String = rules.collect();
+    out.push_str(".mood { font-size: 11px; font-weight: 600; text-anchor: middle }\n");
+    out.push_str(".unneeded .name { fill: #94a3b8 } .unneeded .kind { fill: #cbd5e1 }\n");
     out
 }
 

@@ -45,20 +45,54 @@ impl Style {
 /// The whole picture.
 pub(crate) fn picture(picture: &Picture, colour: bool) -> String {
     let style = Style { colour };
-    let mut out = format!("{}\n", style.bold(&picture.name));
+    let subject = picture.subject.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+    let mut out = format!("{}\n", style.bold(&format!("{}{subject}", picture.name)));
     out.push_str(&format!("\n{}\n", style.bold("What is needed (Also)")));
     for root in &picture.roots {
         tree(picture, root, &style, &mut out);
     }
     out.push_str(&format!("\n{}\n", style.bold("What comes after what (Sequence)")));
     order(picture, &style, &mut out);
+    states(picture, &style, &mut out);
     out
+}
+
+/// What a plan says of the nodes that wait, and what its words mean.
+fn states(picture: &Picture, style: &Style, out: &mut String) {
+    let waiting: Vec<_> = picture
+        .items
+        .iter()
+        .filter_map(|item| item.state.as_ref().filter(|it| !it.why.is_empty()).map(|it| (item, it)))
+        .collect();
+    if !waiting.is_empty() {
+        out.push_str(&format!("\n{}\n", style.bold("What is waited for")));
+    }
+    let width = waiting.iter().map(|(item, _)| item.name.chars().count()).max().unwrap_or(0);
+    for (item, state) in waiting {
+        let name = format!("{:width$}", item.name);
+        for (at, why) in state.why.iter().enumerate() {
+            let shown =
+                if at == 0 { style.paint(state.mood.colours().ansi, &name) } else { " ".repeat(width) };
+            out.push_str(&format!("  {shown}  {why}\n"));
+        }
+    }
+    if picture.subject.is_some() {
+        out.push_str(&format!(
+            "\n{}\n",
+            style.dim("Rounds are those of `pemdas plan`: what acts at the same time.")
+        ));
+    }
 }
 
 fn described(item: &Item, style: &Style) -> String {
     let subtitle = item.subtitle();
     let gap = if subtitle.is_empty() { "" } else { "  " };
-    format!("{}{gap}{}", style.name(item, &item.name), style.dim(&subtitle))
+    let state = item
+        .state
+        .as_ref()
+        .map(|it| format!("  {}", style.paint(it.mood.colours().ansi, &format!("[{}]", it.words))));
+    let state = state.unwrap_or_default();
+    format!("{}{gap}{}{state}", style.name(item, &item.name), style.dim(&subtitle))
 }
 
 fn tree(picture: &Picture, root: &str, style: &Style, out: &mut String) {

@@ -108,6 +108,11 @@ fn cannot_read(title: &str, error: &io::Error) -> Diagnostic {
     Diagnostic::error(UNREADABLE, format!("cannot read {title}: {why}"))
 }
 
+/// The text of a file, or of standard input for `-`.
+pub(crate) fn text_or_input(path: &Path) -> Result<String, Box<Diagnostic>> {
+    if path == Path::new("-") { bounded(io::stdin().lock(), "<stdin>") } else { text_of(path) }
+}
+
 pub(crate) fn text_of(path: &Path) -> Result<String, Box<Diagnostic>> {
     let title = path.display().to_string();
     let file = File::open(path).map_err(|error| Box::new(cannot_read(&title, &error)))?;

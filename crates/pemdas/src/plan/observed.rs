@@ -1,0 +1,162 @@
+//! Where the objects come from that a plan starts from: files here, a cluster elsewhere.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pemdas_core::decide::Interests;
+use pemdas_core::diagnostic::Diagnostic;
+use pemdas_core::world::{KindKey, LedgerFact, Live, ObjectKey};
+use pemdas_kube::live;
+use serde_json::{Value, json};
+
+use super::codes;
+use super::instance::documents;
+use crate::input;
+
+/// How many files of a folder are read.
+const MAX_FILES: usize = 2_000;
+/// How many objects are taken.
+const MAX_OBJECTS: usize = 50_000;
+/// How deep folders are followed.
+const MAX_DEPTH: usize = 8;
+
+/// What there is, as far as it was asked for. A plan asks again while its decisions name something new: files give all
+/// they have at the first time, a cluster only what the instance is interested in.
+pub(crate) trait Observed {
+    /// Objects that were not given before, each with the API version it was read in: those that are named, and all that
+    /// carry the label of an instance.
+    ///
+    /// # Errors
+    /// Why they cannot be had.
+    fn objects(&mut self, interests: &Interests) -> Result<Vec<(String, Live)>, Diagnostic>;
+
+    /// The ledger of an instance, and the key of its digests.
+    fn ledger(&mut self, instance: &str) -> (LedgerFact, Vec<u8>);
+
+    /// Whether there is anything to look at.
+    fn is_given(&self) -> bool;
+}
+
+/// Objects in files: a folder of YAML and JSON, or one such file. Files know of no ledger.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    path: Option<PathBuf>,
+    read: bool,
+}
+
+impl Files {
+    /// Those at a path, or none.
+    pub(crate) fn new(path: Option<&Path>) -> Self {
+        Self { path: path.map(Path::to_owned), read: false }
+    }
+}
+
+impl Observed for Files {
+    fn objects(&mut self, _interests: &Interests) -> Result<Vec<(String, Live)>, Diagnostic> {
+        let first = !std::mem::replace(&mut self.read, true);
+        let Some(path) = self.path.as_ref().filter(|_| first) else { return Ok(Vec::new()) };
+        let mut files = Vec::new();
+        collect(path, 0, &mut files)?;
+        files.sort();
+        let mut found = Found::default();
+        for file in &files {
+            found.read(file)?;
+        }
+        Ok(found.objects)
+    }
+
+    fn ledger(&mut self, _instance: &str) -> (LedgerFact, Vec<u8>) {
+        (LedgerFact::Absent, Vec::new())
+    }
+
+    fn is_given(&self) -> bool {
+        self.path.is_some()
+    }
+}
+
+fn problem(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(codes::OBSERVED, message)
+}
+
+#[derive(Default)]
+struct Found {
+    objects: Vec<(String, Live)>,
+    /// In which file each was.
+    files: BTreeMap<ObjectKey, String>,
+}
+
+impl Found {
+    fn read(&mut self, file: &Path) -> Result<(), Diagnostic> {
+        let text = input::text_of(file).map_err(|problem| Diagnostic {
+            code: codes::OBSERVED.to_owned(),
+            hint: None,
+            ..*problem
+        })?;
+        let title = file.display().to_string();
+        let documents =
+            documents(&text).map_err(|why| problem(format!("{title} is neither YAML nor JSON: {why}")))?;
+        for document in documents {
+            match document.get("items").and_then(Value::as_array) {
+                Some(items) => items.iter().try_for_each(|item| self.take(&title, item.clone()))?,
+                None => self.take(&title, document)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, title: &str, mut object: Value) -> Result<(), Diagnostic> {
+        let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (api_version, kind) = (text("apiVersion"), text("kind"));
+        let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+        let (false, false, Some(metadata)) = (api_version.is_empty(), kind.is_empty(), metadata) else {
+            return Err(problem(format!(
+                "something in {title} is no object: apiVersion, kind or metadata is missing"
+            )));
+        };
+        // What was cleaned for people to read has lost these; they only have to be there.
+        let number = self.objects.len() + 1;
+        metadata.entry("uid").or_insert_with(|| json!(format!("observed-{number}")));
+        metadata.entry("resourceVersion").or_insert_with(|| json!(number.to_string()));
+        let Some(live) = live::live(&KindKey::new(&api_version, &kind), object) else {
+            return Err(problem(format!("a {kind} in {title} has no name")));
+        };
+        if let Some(other) = self.files.insert(live.key.clone(), title.to_owned()) {
+            return Err(problem(format!("{} is given twice: in {other} and in {title}", live.key)));
+        }
+        if self.objects.len() >= MAX_OBJECTS {
+            return Err(problem(format!("there are more than {MAX_OBJECTS} objects")));
+        }
+        self.objects.push((api_version, live));
+        Ok(())
+    }
+}
+
+fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
+    let title = path.display();
+    let cannot = |error: std::io::Error| {
+        let why = match error.kind() {
+            std::io::ErrorKind::NotFound => "there is no such file or directory".to_owned(),
+            _ => error.to_string(),
+        };
+        problem(format!("cannot read {title}: {why}"))
+    };
+    if !fs::metadata(path).map_err(cannot)?.is_dir() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    if depth >= MAX_DEPTH {
+        return Err(problem(format!("{title} is nested more than {MAX_DEPTH} folders deep")));
+    }
+    for entry in fs::read_dir(path).map_err(cannot)? {
+        let path = entry.map_err(cannot)?.path();
+        let wanted = path.extension().is_some_and(|it| it == "yaml" || it == "yml" || it == "json");
+        if path.is_dir() || wanted {
+            collect(&path, depth + 1, files)?;
+        }
+        if files.len() > MAX_FILES {
+            return Err(problem(format!("{title} holds more than {MAX_FILES} files")));
+        }
+    }
+    Ok(())
+}

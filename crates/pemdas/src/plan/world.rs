@@ -1,0 +1,194 @@
+//! The world that a plan starts from: the instance as it shall be, and everything else as it is.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use pemdas_core::blueprint::{Blueprint, Body};
+use pemdas_core::decide::{Interests, decide_with};
+use pemdas_core::diagnostic::Diagnostic;
+use pemdas_core::evaluate::Evaluator;
+use pemdas_core::plan::{self, Plan};
+use pemdas_core::program::Program;
+use pemdas_core::world::{
+    CLAIM_ANNOTATION, Claim, KindKey, Lease, Live, OUR_PREFIX, ObjectKey, ROOT_LABEL, World,
+};
+use serde_json::{Value, json};
+
+use super::instance::Instance;
+use super::observed::Observed;
+
+/// The uid of a root that nobody has created yet.
+const PLANNED: &str = "planned";
+/// How often what is observed is asked for more.
+const MAX_ASKED: usize = 64;
+
+type Problems = Vec<Diagnostic>;
+
+/// The world, with what is observed at first.
+pub(super) fn of(
+    blueprint: &Blueprint,
+    given: &Instance,
+    observed: &mut dyn Observed,
+    notes: &mut Vec<String>,
+) -> Result<World, Problems> {
+    let text = |pointer: &str| given.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (api_version, kind) = (text("/apiVersion"), text("/kind"));
+    let view = plan::view(blueprint, api_version, kind);
+    let namespace = match text("/metadata/namespace") {
+        _ if !view.namespaced => "",
+        "" => {
+            notes.push("the instance names no namespace: it is taken to be in default".to_owned());
+            "default"
+        }
+        namespace => namespace,
+    };
+    let key = ObjectKey {
+        kind: KindKey::new(api_version, kind),
+        namespace: namespace.to_owned(),
+        name: text("/metadata/name").to_owned(),
+    };
+    let objects = observed.objects(&Interests::default()).map_err(|it| vec![it])?;
+    let there = objects.iter().find(|(_, live)| live.key == key).map(|(_, live)| live.clone());
+    let root = root(given, &key, there.as_ref());
+    let mut world = World::new(key, root.uid.clone());
+    world.root.instance = instance(&world, &root, &objects);
+    world.root.live = Some(Arc::new(root));
+    world.lease = Lease { held: true, epoch: 0 };
+    "plan".clone_into(&mut world.entropy);
+    world.kinds = plan::known_kinds(blueprint);
+    let kind = world.root.key.kind.clone();
+    world.kinds.entry(kind).or_insert(view);
+    take(&mut world, blueprint, objects);
+    let (ledger, secret) = observed.ledger(&world.root.instance);
+    world.ledger = ledger;
+    world.secret = secret;
+    remarks(&world, blueprint, notes);
+    Ok(world)
+}
+
+/// Plays the plan, once everything that decisions are interested in has been shown.
+pub(super) fn played(
+    program: &Program,
+    world: &mut World,
+    observed: &mut dyn Observed,
+    evaluator: &mut dyn Evaluator,
+    notes: &mut Vec<String>,
+) -> Result<Plan, Problems> {
+    for _ in 0..MAX_ASKED {
+        let interests = decide_with(Some(program), world, evaluator).interests;
+        let more = observed.objects(&interests).map_err(|it| vec![it])?;
+        if more.is_empty() {
+            break;
+        }
+        take(world, &program.blueprint, more);
+    }
+    let watched = program.blueprint.nodes.values().any(|it| matches!(it.body, Body::Observe(_)));
+    if watched && !observed.is_given() {
+        notes.push("nothing is observed: what others own is taken to be absent (see --observed)".to_owned());
+    }
+    Ok(super::play(Some(program), world, evaluator))
+}
+
+fn take(world: &mut World, blueprint: &Blueprint, objects: Vec<(String, Live)>) {
+    for (api_version, live) in objects {
+        if live.key == world.root.key {
+            continue;
+        }
+        let view = world
+            .kinds
+            .entry(live.key.kind.clone())
+            .or_insert_with(|| plan::view(blueprint, &api_version, &live.key.kind.kind));
+        // Of a kind that nobody knows, its objects say how it is.
+        if pemdas_core::kube_types::Kind::find(&api_version, &live.key.kind.kind).is_err()
+            && !blueprint.kinds.contains_key(&live.key.kind.kind)
+        {
+            view.namespaced = !live.key.namespace.is_empty();
+            view.observed_generation |= live.body.pointer("/status/observedGeneration").is_some();
+        }
+        world.objects.insert(live.key.clone(), Arc::new(live));
+        world.changes += 1;
+    }
+}
+
+/// The root as it would be if the instance were applied over what is there.
+fn root(given: &Instance, key: &ObjectKey, there: Option<&Live>) -> Live {
+    let mut body = given.object.clone();
+    if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
+        if !key.namespace.is_empty() {
+            metadata.insert("namespace".to_owned(), json!(key.namespace));
+        }
+        metadata.remove("managedFields");
+        // What people said to us on the object stays said.
+        let told = there.and_then(|it| it.body.pointer("/metadata/annotations")).and_then(Value::as_object);
+        let told: Vec<_> = told
+            .into_iter()
+            .flatten()
+            .filter(|(name, _)| name.starts_with(OUR_PREFIX))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        if !told.is_empty() {
+            let own = metadata.entry("annotations").or_insert_with(|| json!({}));
+            for (name, value) in told {
+                own.as_object_mut().map(|own| own.entry(name).or_insert(value));
+            }
+        }
+    }
+    let own = |field: &str| given.object.pointer(&format!("/metadata/{field}"));
+    let uid =
+        own("uid").and_then(Value::as_str).map(str::to_owned).or_else(|| there.map(|it| it.uid.clone()));
+    let list = own("finalizers").and_then(Value::as_array).into_iter().flatten();
+    let mut finalizers: BTreeSet<String> = list.filter_map(Value::as_str).map(str::to_owned).collect();
+    finalizers.extend(there.into_iter().flat_map(|it| it.finalizers.iter().cloned()));
+    let generation = there.and_then(|it| it.generation).or_else(|| own("generation").and_then(Value::as_i64));
+    let changed = there.is_some_and(|it| it.body.get("spec") != given.object.get("spec"));
+    if let Some(status) = there.and_then(|it| it.body.get("status"))
+        && let Some(fields) = body.as_object_mut()
+    {
+        fields.entry("status").or_insert_with(|| status.clone());
+    }
+    let uid = uid.unwrap_or_else(|| PLANNED.to_owned());
+    if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("uid".to_owned(), json!(uid));
+    }
+    Live {
+        key: key.clone(),
+        uid,
+        resource_version: there.map_or(1, |it| it.resource_version),
+        generation: Some(generation.unwrap_or(1) + i64::from(changed)),
+        terminating: own("deletionTimestamp").is_some() || there.is_some_and(|it| it.terminating),
+        finalizers,
+        managed: there.map(|it| it.managed.clone()).unwrap_or_default(),
+        body,
+    }
+}
+
+/// What names the instance on its objects. The objects themselves say it, where there are some.
+fn instance(world: &World, root: &Live, objects: &[(String, Live)]) -> String {
+    let ours = objects.iter().find_map(|(_, live)| {
+        let claim: Claim = serde_json::from_str(live.annotation(CLAIM_ANNOTATION)?).ok()?;
+        let label = live.label(ROOT_LABEL)?;
+        let same = claim.root == world.root.key && (root.uid == PLANNED || label.starts_with(&root.uid));
+        same.then(|| label.to_owned())
+    });
+    ours.unwrap_or_else(|| root.uid.clone())
+}
+
+/// What is good to know before the plan is believed.
+fn remarks(world: &World, blueprint: &Blueprint, notes: &mut Vec<String>) {
+    let ours = |live: &Live| live.label(ROOT_LABEL) == Some(world.root.instance.as_str());
+    let mine: Vec<_> = world.objects.values().filter(|it| ours(it)).collect();
+    let remembers = blueprint.nodes.values().any(|it| it.once.is_some() || it.state_of.is_some());
+    if remembers && !mine.is_empty() && world.ledger == pemdas_core::world::LedgerFact::Absent {
+        notes.push(
+            "files do not tell what was run before: onces and states are planned as if this were their first time"
+                .to_owned(),
+        );
+    }
+    if mine.iter().any(|it| it.managed.is_empty()) {
+        notes.push(
+            "objects without managedFields do not tell which fields were set: fields that go are not shown \
+             (kubectl get --show-managed-fields)"
+                .to_owned(),
+        );
+    }
+}
