@@ -10,10 +10,13 @@ mod schemas;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pemdas_core::blueprint::{Blueprint, ContractRef, KindVersion, OwnedKind};
+use pemdas_core::blueprint::{Blueprint, Body, ContractRef, KindVersion, OwnedKind, Root, RootTarget};
 use pemdas_core::crd::cel::{self, LeftOut, Trouble};
-use pemdas_core::crd::{AUTHOR_MAY_NOT_USE, Gap, KindDraft, Schema, Side, VersionDraft, codes};
+use pemdas_core::crd::{
+    AUTHOR_MAY_NOT_USE, Field, Gap, KindDraft, Record, Schema, Side, Type, VersionDraft, codes,
+};
 use pemdas_core::diagnostic::{Diagnostic, Span};
+use pemdas_core::kube_types;
 
 use crate::evaluator::Evaluator;
 use crate::request::Place;
@@ -39,10 +42,36 @@ pub fn draft(evaluator: &dyn Evaluator, blueprint: &Blueprint) -> Drafts {
     let mut drafts = Drafts::default();
     for (name, kind) in &blueprint.kinds {
         let mut drafter = Drafter { evaluator, kind: name, owned: kind, drafts: &mut drafts };
-        let draft = drafter.kind();
+        let mut draft = drafter.kind();
+        statuses_of_successors(blueprint, name, &mut draft);
         drafts.kinds.push(draft);
     }
     drafts
+}
+
+/// Without a word of the author, a status holds the statuses of what the root needs: the definition has room for them.
+fn statuses_of_successors(blueprint: &Blueprint, kind: &str, draft: &mut KindDraft) {
+    let is_root =
+        |body: &Body| matches!(body, Body::Root(Root { target: RootTarget::Owned(of) }) if of == kind);
+    for root in blueprint.nodes.values().filter(|it| is_root(&it.body) && it.status.is_none()) {
+        for name in root.also.keys() {
+            let Some(object) = blueprint.nodes.get(name).and_then(|it| it.body.identity()) else { continue };
+            let (Some(api_version), Some(kind)) = (object.api_version.known(), object.kind.known()) else {
+                continue;
+            };
+            // A kind that is not built in may have one.
+            if kube_types::Kind::find(api_version, kind).is_ok_and(|it| !it.has_status_subresource()) {
+                continue;
+            }
+            for version in draft.versions.values_mut() {
+                let Some(record) = version.status.as_record_mut() else { continue };
+                let status_ = Record { fields: BTreeMap::new(), open: true };
+                let schema = Schema::new(Type::Record(status_))
+                    .described(&format!("The status of the {kind} of the node {name}."));
+                record.fields.entry(name.clone()).or_insert(Field { schema, required: false });
+            }
+        }
+    }
 }
 
 /// Drafts one kind.
