@@ -40,6 +40,8 @@ impl Plane {
     pub(crate) async fn start() -> Result<Self, Error> {
         let cluster = Cluster::start(Level::ControlPlane)?;
         cluster.kubectl(&["create", "namespace", NAMESPACE])?;
+        // Where Pemdas keeps what is its own.
+        cluster.kubectl(&["create", "namespace", "pemdas-system"])?;
         cluster.kubectl(&["create", "serviceaccount", ACCOUNT, "-n", NAMESPACE])?;
         let subject = format!("--serviceaccount={NAMESPACE}:{ACCOUNT}");
         cluster.kubectl(&[

@@ -6,7 +6,7 @@ use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::{Api, Client, api::PostParams};
 use pemdas_kube::{
     access::{Access, Permission},
-    account::Account,
+    identity::Identity,
 };
 use serde_json::json;
 
@@ -28,8 +28,12 @@ fn permission(
     }
 }
 
+fn account_of(namespace: &str, name: &str) -> Identity {
+    Identity::Account { namespace: namespace.to_owned(), name: name.to_owned() }
+}
+
 /// Lets the account do something in the namespace.
-async fn grant(client: &Client, account: &Account, namespace: &str, name: &str, rule: serde_json::Value) {
+async fn grant(client: &Client, account: &Identity, namespace: &str, name: &str, rule: serde_json::Value) {
     let role: Role =
         serde_json::from_value(json!({ "metadata": { "name": name }, "rules": [rule] })).unwrap();
     let roles: Api<Role> = Api::namespaced(client.clone(), namespace);
@@ -37,7 +41,7 @@ async fn grant(client: &Client, account: &Account, namespace: &str, name: &str, 
     let binding: RoleBinding = serde_json::from_value(json!({
         "metadata": { "name": name },
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name },
-        "subjects": [{ "kind": "ServiceAccount", "name": account.name, "namespace": account.namespace }],
+        "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": account.user() }],
     }))
     .unwrap();
     let bindings: Api<RoleBinding> = Api::namespaced(client.clone(), namespace);
@@ -48,7 +52,7 @@ async fn grant(client: &Client, account: &Account, namespace: &str, name: &str, 
 async fn what_an_account_may_not_do_is_named_and_found_again_when_it_is_granted() {
     let client = client().await;
     let namespace = namespace(&client, "access").await;
-    let account = Account { namespace: namespace.clone(), name: "operator".to_owned() };
+    let account = account_of(&namespace, "operator");
     let rule = json!({ "apiGroups": ["apps"], "resources": ["deployments", "deployments/status"], "verbs": ["get"] });
     grant(&client, &account, &namespace, "first", rule).await;
     let here = Some(namespace.as_str());
@@ -87,15 +91,16 @@ async fn what_an_account_may_not_do_is_named_and_found_again_when_it_is_granted(
     })
     .await;
 
-    let other = Account { namespace, name: "another".to_owned() };
+    let other = account_of(&namespace, "another");
     assert_eq!(access.review(&other, &wanted).await.missing, wanted, "answers are of one account only");
+    assert!(access.review(&Identity::Pemdas, &wanted).await.is_complete(), "this test runs as the admin");
 }
 
 #[tokio::test]
 async fn remembered_answers_cost_no_request() {
     let client = client().await;
     let namespace = namespace(&client, "access").await;
-    let account = Account { namespace: namespace.clone(), name: "operator".to_owned() };
+    let account = account_of(&namespace, "operator");
     let (gated, shut) = crate::server::gated_client().await;
     let access = Access::new(gated);
     let known = BTreeSet::from([permission("get", "", "pods", Some(&namespace), None)]);

@@ -14,7 +14,7 @@ use kube::{
     api::{Patch, PatchParams, PostParams},
 };
 use pemdas_kube::{
-    account::Account,
+    identity::{Clients, Identity},
     report::{Fetcher, Limits, Place, Report, Reporter, Way},
 };
 use serde_json::{Value, json};
@@ -150,8 +150,7 @@ async fn whatever_a_service_answers_is_a_value_or_a_sentence() {
     assert_eq!(nobody, Err("cannot be connected to".to_owned()));
     // The names of a cluster mean nothing here.
     let place = place("n", 80, "/json");
-    let account = account("n");
-    let unknown = fetcher.fetch(&place, &account, &limits()).await.unwrap_err();
+    let unknown = fetcher.fetch(&place, &client().await, &limits()).await.unwrap_err();
     assert!(unknown.starts_with("Service n/report:80/json "), "{unknown}");
 }
 
@@ -159,8 +158,10 @@ fn place(namespace: &str, port: u16, path: &str) -> Place {
     Place { namespace: namespace.to_owned(), service: "report".to_owned(), port, path: path.to_owned() }
 }
 
-fn account(namespace: &str) -> Account {
-    Account { namespace: namespace.to_owned(), name: "reader".to_owned() }
+/// A client of the account `reader`.
+fn reader(client: &Client, namespace: &str) -> Client {
+    let identity = Identity::Account { namespace: namespace.to_owned(), name: "reader".to_owned() };
+    Clients::new(client.clone()).of(&identity)
 }
 
 /// A Service in front of a server of this process. The API server's proxy goes to the addresses of pods only: so there is
@@ -200,7 +201,7 @@ async fn service(client: &Client, namespace: &str, behind: SocketAddr) {
     Api::namespaced(client.clone(), namespace).create(&create, &endpoints).await.unwrap();
 }
 
-async fn may_use_the_proxy(client: &Client, account: &Account) {
+async fn may_use_the_proxy(client: &Client, namespace: &str) {
     let role: Role = serde_json::from_value(json!({
         "metadata": { "name": "reader" },
         "rules": [{ "apiGroups": [""], "resources": ["services/proxy"], "verbs": ["get"] }],
@@ -209,34 +210,31 @@ async fn may_use_the_proxy(client: &Client, account: &Account) {
     let binding: RoleBinding = serde_json::from_value(json!({
         "metadata": { "name": "reader" },
         "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader" },
-        "subjects": [{ "kind": "ServiceAccount", "name": account.name, "namespace": account.namespace }],
+        "subjects": [{ "kind": "ServiceAccount", "name": "reader", "namespace": namespace }],
     }))
     .unwrap();
-    Api::namespaced(client.clone(), &account.namespace).create(&PostParams::default(), &role).await.unwrap();
-    Api::namespaced(client.clone(), &account.namespace)
-        .create(&PostParams::default(), &binding)
-        .await
-        .unwrap();
+    Api::namespaced(client.clone(), namespace).create(&PostParams::default(), &role).await.unwrap();
+    Api::namespaced(client.clone(), namespace).create(&PostParams::default(), &binding).await.unwrap();
 }
 
 #[tokio::test]
 async fn through_the_api_servers_proxy_the_account_gets_the_same() {
     let client = client().await;
     let namespace = namespace(&client, "report").await;
-    let account = account(&namespace);
+    let account = reader(&client, &namespace);
     let server = Misbehaving::start().await;
     service(&client, &namespace, server.address).await;
-    let fetcher = Fetcher::new(Way::Proxy(client.clone()));
+    let fetcher = Fetcher::new(Way::Proxy);
     let refused = fetcher.fetch(&place(&namespace, 80, "/json"), &account, &limits()).await.unwrap_err();
     assert_eq!(
         refused,
         format!(
-            "Service {namespace}/report:80/json answers 403, or ServiceAccount {namespace}/reader may not get services/proxy there"
+            "Service {namespace}/report:80/json answers 403, or the account may not get services/proxy there"
         )
     );
     assert_eq!(server.asked.load(Ordering::Relaxed), 0, "the admin's rights were not used");
 
-    may_use_the_proxy(&client, &account).await;
+    may_use_the_proxy(&client, &namespace).await;
     crate::server::until("the role and the endpoints are in force", || async {
         fetcher.fetch(&place(&namespace, 80, "/json"), &account, &limits()).await.ok()
     })
@@ -257,12 +255,12 @@ async fn through_the_api_servers_proxy_the_account_gets_the_same() {
 async fn only_changes_are_told_and_a_good_value_outlives_trouble() {
     let client = client().await;
     let namespace = namespace(&client, "report").await;
-    let account = account(&namespace);
+    let account = reader(&client, &namespace);
     let server = Misbehaving::start().await;
     service(&client, &namespace, server.address).await;
-    may_use_the_proxy(&client, &account).await;
+    may_use_the_proxy(&client, &namespace).await;
     let quick = Limits { interval: Duration::from_millis(20), ..limits() };
-    let reporter = Reporter::new(Fetcher::new(Way::Proxy(client.clone())), quick);
+    let reporter = Reporter::new(Fetcher::new(Way::Proxy), quick);
     let followed = reporter.follow(place(&namespace, 80, "/counts"), account.clone());
     let mut report = followed.report();
     let mut told = Vec::new();

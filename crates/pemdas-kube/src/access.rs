@@ -9,11 +9,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
-use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec, SubjectAccessReview,
+    SubjectAccessReviewSpec, SubjectAccessReviewStatus,
+};
 use kube::{Api, Client, api::PostParams};
 use tokio::time::{Instant, timeout};
 
-use crate::account::Account;
+use crate::identity::Identity;
 
 /// How long a permission is believed.
 pub const ALLOWED_FOR: Duration = Duration::from_secs(300);
@@ -75,20 +78,25 @@ impl Review {
 
     /// In sentences, one for each permission.
     #[must_use]
-    pub fn sentences(&self, account: &Account) -> Vec<String> {
-        let missing = self.missing.iter().map(|it| format!("{account} may not {it}"));
+    pub fn sentences(&self, who: &Identity) -> Vec<String> {
+        let who = match who {
+            Identity::Pemdas => "Pemdas itself".to_owned(),
+            Identity::Account { namespace, name } => format!("ServiceAccount {namespace}/{name}"),
+        };
+        let missing = self.missing.iter().map(|it| format!("{who} may not {it}"));
         let unknown = self
             .unknown
             .iter()
-            .map(|(it, why)| format!("whether {account} may {it} could not be found out: {why}"));
+            .map(|(it, why)| format!("whether {who} may {it} could not be found out: {why}"));
         missing.chain(unknown).collect()
     }
 }
 
 /// Asks, and remembers the answers for a while.
 pub struct Access {
-    reviews: Api<SubjectAccessReview>,
-    answers: Mutex<BTreeMap<(Account, Permission), Answer>>,
+    others: Api<SubjectAccessReview>,
+    own: Api<SelfSubjectAccessReview>,
+    answers: Mutex<BTreeMap<(Identity, Permission), Answer>>,
 }
 
 impl std::fmt::Debug for Access {
@@ -107,16 +115,16 @@ impl Access {
     /// Asks as this client, which has to be allowed to.
     #[must_use]
     pub fn new(client: Client) -> Self {
-        Self { reviews: Api::all(client), answers: Mutex::default() }
+        Self { others: Api::all(client.clone()), own: Api::all(client), answers: Mutex::default() }
     }
 
     /// What of this the account may not do.
-    pub async fn review(&self, account: &Account, wanted: &BTreeSet<Permission>) -> Review {
+    pub async fn review(&self, who: &Identity, wanted: &BTreeSet<Permission>) -> Review {
         let mut review = Review::default();
         let mut open = Vec::new();
         let now = Instant::now();
         for permission in wanted {
-            match self.remembered(account, permission, now) {
+            match self.remembered(who, permission, now) {
                 Some(true) => {}
                 Some(false) => drop(review.missing.insert(permission.clone())),
                 None => open.push(permission.clone()),
@@ -124,14 +132,14 @@ impl Access {
         }
         let mut asked = stream::iter(open)
             .map(|permission| async {
-                let answer = self.ask(account, &permission).await;
+                let answer = self.ask(who, &permission).await;
                 (permission, answer)
             })
             .buffer_unordered(AT_ONCE);
         while let Some((permission, answer)) = asked.next().await {
             match answer {
                 Ok(allowed) => {
-                    self.remember(account, &permission, allowed);
+                    self.remember(who, &permission, allowed);
                     if !allowed {
                         review.missing.insert(permission);
                     }
@@ -143,22 +151,22 @@ impl Access {
     }
 
     /// Forgets what is known of an account: it was just refused something, or its rights are known to have changed.
-    pub fn forget(&self, account: &Account) {
-        self.answers().retain(|(whose, _), _| whose != account);
+    pub fn forget(&self, who: &Identity) {
+        self.answers().retain(|(whose, _), _| whose != who);
     }
 
-    fn answers(&self) -> std::sync::MutexGuard<'_, BTreeMap<(Account, Permission), Answer>> {
+    fn answers(&self) -> std::sync::MutexGuard<'_, BTreeMap<(Identity, Permission), Answer>> {
         // A panic elsewhere cannot leave a half-written answer.
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn remembered(&self, account: &Account, permission: &Permission, now: Instant) -> Option<bool> {
+    fn remembered(&self, who: &Identity, permission: &Permission, now: Instant) -> Option<bool> {
         let answers = self.answers();
-        let found = answers.get(&(account.clone(), permission.clone()))?;
+        let found = answers.get(&(who.clone(), permission.clone()))?;
         (now < found.until).then_some(found.allowed)
     }
 
-    fn remember(&self, account: &Account, permission: &Permission, allowed: bool) {
+    fn remember(&self, who: &Identity, permission: &Permission, allowed: bool) {
         let now = Instant::now();
         let mut answers = self.answers();
         if answers.len() >= MAX_ANSWERS {
@@ -169,34 +177,66 @@ impl Access {
             answers.clear();
         }
         let until = now + if allowed { ALLOWED_FOR } else { DENIED_FOR };
-        answers.insert((account.clone(), permission.clone()), Answer { allowed, until });
+        answers.insert((who.clone(), permission.clone()), Answer { allowed, until });
     }
 
-    async fn ask(&self, account: &Account, permission: &Permission) -> Result<bool, String> {
-        let body = question(account, permission);
-        let parameters = PostParams::default();
-        let answer = timeout(PATIENCE, self.reviews.create(&parameters, &body)).await;
-        match answer {
-            Ok(Ok(review)) => {
-                let status = review.status.unwrap_or_default();
-                match status.evaluation_error.filter(|_| !status.allowed) {
-                    Some(why) => Err(why),
-                    None => Ok(status.allowed),
-                }
-            }
+    async fn ask(&self, who: &Identity, permission: &Permission) -> Result<bool, String> {
+        match timeout(PATIENCE, self.send(who, attributes(permission))).await {
+            Ok(Ok(status)) => match status.evaluation_error.filter(|_| !status.allowed) {
+                Some(why) => Err(why),
+                None => Ok(status.allowed),
+            },
             Ok(Err(kube::Error::Api(status))) => Err(status.message),
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
         }
     }
+
+    async fn send(
+        &self,
+        who: &Identity,
+        attributes: ResourceAttributes,
+    ) -> Result<SubjectAccessReviewStatus, kube::Error> {
+        let (resource_attributes, parameters) = (Some(attributes), PostParams::default());
+        let status = match who {
+            Identity::Pemdas => {
+                let spec = SelfSubjectAccessReviewSpec {
+                    resource_attributes,
+                    ..SelfSubjectAccessReviewSpec::default()
+                };
+                let body = SelfSubjectAccessReview { spec, ..SelfSubjectAccessReview::default() };
+                self.own.create(&parameters, &body).await?.status
+            }
+            Identity::Account { namespace, .. } => {
+                let spec = SubjectAccessReviewSpec {
+                    user: who.user(),
+                    groups: Some(groups(namespace)),
+                    resource_attributes,
+                    ..SubjectAccessReviewSpec::default()
+                };
+                let body = SubjectAccessReview { spec, ..SubjectAccessReview::default() };
+                self.others.create(&parameters, &body).await?.status
+            }
+        };
+        Ok(status.unwrap_or_default())
+    }
 }
 
-fn question(account: &Account, permission: &Permission) -> SubjectAccessReview {
+/// The groups that the API server puts the accounts of a namespace into. A review does not add them by itself.
+fn groups(namespace: &str) -> Vec<String> {
+    vec![
+        "system:serviceaccounts".to_owned(),
+        format!("system:serviceaccounts:{namespace}"),
+        "system:authenticated".to_owned(),
+    ]
+}
+
+fn attributes(permission: &Permission) -> ResourceAttributes {
     let (resource, subresource) = match permission.resource.split_once('/') {
         Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
         None => (permission.resource.as_str(), None),
     };
-    let attributes = ResourceAttributes {
+    ResourceAttributes {
         group: Some(permission.group.clone()),
         name: permission.name.clone(),
         namespace: permission.namespace.clone(),
@@ -205,14 +245,5 @@ fn question(account: &Account, permission: &Permission) -> SubjectAccessReview {
         verb: Some(permission.verb.clone()),
         version: Some("*".to_owned()),
         ..ResourceAttributes::default()
-    };
-    SubjectAccessReview {
-        spec: SubjectAccessReviewSpec {
-            user: Some(account.user()),
-            groups: Some(account.groups().to_vec()),
-            resource_attributes: Some(attributes),
-            ..SubjectAccessReviewSpec::default()
-        },
-        ..SubjectAccessReview::default()
     }
 }

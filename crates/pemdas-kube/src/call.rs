@@ -102,23 +102,36 @@ pub async fn change(
     write(client, resource, sent).await
 }
 
-/// Writes the whole status of the root: what we wrote before and do not name now goes.
-pub async fn status(
-    client: &Client,
-    resource: &Resource,
-    key: &ObjectKey,
-    manager: &str,
-    uid: &str,
-    status: &Value,
-) -> Done {
-    let body = json!({
-        "apiVersion": resource.api_version, "kind": resource.kind.kind,
-        "metadata": { "name": key.name, "uid": uid }, "status": status,
-    });
-    let path =
-        format!("{}/{}/status?fieldManager={manager}&force=true", resource.path(&key.namespace), key.name);
-    let sent = Sent { method: Method::PATCH, path, content_type: APPLY, body, meant: Meant::Change };
+/// Makes the status of the root what it shall be: what is there and not wanted goes. As a merge patch, so that a field that
+/// the definition does not know is pruned and not refused.
+pub async fn status(client: &Client, resource: &Resource, seen: &Live, manager: &str, status: &Value) -> Done {
+    let there = seen.body.get("status").unwrap_or(&Value::Null);
+    let body = json!({ "metadata": { "uid": seen.uid }, "status": difference(there, status) });
+    let place = resource.path(&seen.key.namespace);
+    let path = format!("{place}/{}/status?fieldManager={manager}", seen.key.name);
+    let sent = Sent { method: Method::PATCH, path, content_type: MERGE, body, meant: Meant::Change };
     write(client, resource, sent).await
+}
+
+/// The merge patch from one value to another: null takes out.
+fn difference(from: &Value, to: &Value) -> Value {
+    let (Some(old), Some(new)) = (from.as_object(), to.as_object()) else { return to.clone() };
+    let mut patch = serde_json::Map::new();
+    for name in old.keys().filter(|it| !new.contains_key(*it)) {
+        patch.insert(name.clone(), Value::Null);
+    }
+    for (name, value) in new {
+        match old.get(name) {
+            Some(same) if same == value => {}
+            Some(other) => {
+                patch.insert(name.clone(), difference(other, value));
+            }
+            None => {
+                patch.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    Value::Object(patch)
 }
 
 /// Deletes an object with this uid and resourceVersion, in the background.
@@ -247,4 +260,19 @@ fn typed(mut body: Value, resource: &Resource) -> Value {
         fields.insert("kind".to_owned(), json!(resource.kind.kind));
     }
     body
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::difference;
+
+    #[test]
+    fn a_merge_patch_takes_out_what_is_not_wanted() {
+        let from = json!({ "a": 1, "b": { "c": [1], "d": 2 }, "e": "x" });
+        let to = json!({ "a": 1, "b": { "c": [1, 2] }, "f": { "g": true } });
+        assert_eq!(difference(&from, &to), json!({ "b": { "c": [1, 2], "d": null }, "e": null, "f": { "g": true } }));
+        assert_eq!(difference(&json!(null), &to), to);
+    }
 }

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
-use kube::{Client, Config};
+use kube::{Client, Config, client::ClientBuilder};
+
+use crate::metrics::{CountRequests, Metrics};
 
 /// How long a connection may take.
 const TO_CONNECT: Duration = Duration::from_secs(10);
@@ -107,6 +109,30 @@ pub async fn connect(target: &Target) -> Result<Connection, Trouble> {
     let namespace = config.default_namespace.clone();
     let client = Client::try_from(config).map_err(|error| Trouble::Kubeconfig(innermost(&error)))?;
     Ok(Connection { client, server, namespace })
+}
+
+/// A client for the operator: every request is counted, and none is repeated by the client itself, because what a
+/// refusal means is judged elsewhere.
+///
+/// # Errors
+/// If no cluster is known, or the kubeconfig cannot be used.
+pub async fn connect_counted(target: &Target, metrics: &Metrics) -> Result<Connection, Trouble> {
+    let mut config = config(target).await?;
+    config.connect_timeout = Some(TO_CONNECT);
+    config.default_retry = false;
+    let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+    let namespace = config.default_namespace.clone();
+    let client = ClientBuilder::try_from(config)
+        .map_err(|error| Trouble::Kubeconfig(innermost(&error)))?
+        .with_layer(&CountRequests(metrics.clone()))
+        .build();
+    Ok(Connection { client, server, namespace })
+}
+
+/// Whether this process runs in a pod, where the names of Services lead to them.
+#[must_use]
+pub fn in_a_pod() -> bool {
+    std::env::var_os("KUBERNETES_SERVICE_HOST").is_some()
 }
 
 async fn config(target: &Target) -> Result<Config, Trouble> {

@@ -58,6 +58,12 @@ impl Clients {
         Self { own, accounts: HashMap::new() }
     }
 
+    /// Pemdas' own.
+    #[must_use]
+    pub fn own(&self) -> Client {
+        self.own.clone()
+    }
+
     /// The client of an identity.
     pub fn of(&mut self, identity: &Identity) -> Client {
         let Some(user) = identity.user() else { return self.own.clone() };

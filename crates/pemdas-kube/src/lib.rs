@@ -4,7 +4,6 @@
 //! `architecture` of the workspace keeps Kubernetes clients out of every other crate.
 
 pub mod access;
-pub mod account;
 pub mod call;
 pub mod compile;
 pub mod connect;

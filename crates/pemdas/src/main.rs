@@ -7,7 +7,6 @@ mod load;
 mod operate;
 mod pages;
 mod render;
-#[cfg_attr(not(test), expect(dead_code, reason = "the command that runs the operator serves it"))]
 mod serve;
 mod terminal;
 

@@ -181,6 +181,10 @@ impl Pass<'_> {
             nodes,
             generation: self.root.generation,
             revision: &self.program.revision.name,
+            report: root
+                .report
+                .as_ref()
+                .map(|_| (self.facts.all().report.is_some(), self.facts.all().report_trouble.as_deref())),
             before: self.root.body.get("status"),
             now: self.facts.all().changed_at,
         }))

@@ -25,6 +25,8 @@ pub(super) struct Parts<'a> {
     pub(super) nodes: &'a BTreeMap<Slot, NodeState>,
     pub(super) generation: Option<i64>,
     pub(super) revision: &'a str,
+    /// Where a Service is asked for a report: whether there is one, and what is wrong.
+    pub(super) report: Option<(bool, Option<&'a str>)>,
     /// The status that is there.
     pub(super) before: Option<&'a Value>,
     /// The time in milliseconds.
@@ -42,7 +44,12 @@ pub(super) fn whole(parts: Parts<'_>) -> Value {
     // An author's word may lower Ready, never raise it.
     let lowered = authored.iter().find(|it| it.name == "Ready" && it.status != "True");
     let mut all = own(parts.conditions, parts.nodes, lowered);
-    all.extend(authored.into_iter().filter(|it| !["Ready", "Reconciling", "Stalled"].contains(&&*it.name)));
+    all.extend(parts.report.map(|(there, trouble)| reported(there, trouble)));
+    all.extend(
+        authored
+            .into_iter()
+            .filter(|it| !["Ready", "Reconciling", "Stalled", "Reported"].contains(&&*it.name)),
+    );
     let written = parts.before.and_then(|it| it.get("conditions")).and_then(Value::as_array);
     let conditions = all.into_iter().map(|it| it.written(written, parts.generation, &now));
     status.insert("conditions".to_owned(), conditions.collect());
@@ -113,6 +120,21 @@ fn own(
         condition("Reconciling", conditions.reconciling, progress.to_owned(), progress_message),
         condition("Stalled", is_stalled, stall, stalled),
     ]
+}
+
+/// Whether the Service of a `report` answers.
+fn reported(there: bool, trouble: Option<&str>) -> Condition {
+    let (status, reason) = match (there, trouble) {
+        (_, Some(_)) => ("False", "Unreachable"),
+        (true, None) => ("True", "Answered"),
+        (false, None) => ("Unknown", "NotAsked"),
+    };
+    Condition {
+        name: "Reported".to_owned(),
+        status,
+        reason: reason.to_owned(),
+        message: trouble.unwrap_or_default().to_owned(),
+    }
 }
 
 /// What the first node that is not ready waits for in the end.
@@ -222,6 +244,7 @@ mod tests {
             nodes: &nodes,
             generation: Some(3),
             revision: "r1",
+            report: None,
             before,
             now,
         })

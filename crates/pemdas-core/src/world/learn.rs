@@ -87,6 +87,8 @@ pub enum Fact {
     Answered(Digest, Answer),
     /// The response of the Service of a `report`.
     Report(Option<Value>),
+    /// Why there is no newer one.
+    ReportTrouble(Option<String>),
 }
 
 impl World {
@@ -129,6 +131,7 @@ impl World {
             Fact::Looked(key, live, version) => self.looked(key, live, version),
             Fact::Answered(question, answer) => self.answers.learn(question, answer, self.now),
             Fact::Report(report) => self.report = report,
+            Fact::ReportTrouble(trouble) => self.report_trouble = trouble,
         }
     }
 
@@ -152,6 +155,7 @@ impl World {
             Fact::NamespaceEnding(ending) => *ending == self.namespace_ending,
             Fact::Ledger(ledger) => *ledger == self.ledger && self.ledger_write.is_none(),
             Fact::Report(report) => *report == self.report,
+            Fact::ReportTrouble(trouble) => *trouble == self.report_trouble,
             _ => false,
         }
     }
@@ -200,7 +204,7 @@ impl World {
                 },
             },
             Fact::Answered(question, _) => self.touch(Touch::answer(*question)),
-            Fact::Report(_) => self.touch(Touch::REPORT),
+            Fact::Report(_) | Fact::ReportTrouble(_) => self.touch(Touch::REPORT),
         }
     }
 

@@ -200,6 +200,8 @@ pub struct World {
     pub entropy: String,
     /// The last response of the Service of a `report`.
     pub report: Option<Value>,
+    /// Why there is no newer response.
+    pub report_trouble: Option<String>,
     /// What was told of the instance and its nodes, so that an Event is sent once.
     pub told: BTreeMap<Option<Slot>, String>,
     /// When the status was written last.
@@ -247,6 +249,7 @@ impl World {
             secret: Vec::new(),
             entropy: String::new(),
             report: None,
+            report_trouble: None,
             told: BTreeMap::new(),
             status_at: None,
             journal: Journal::default(),

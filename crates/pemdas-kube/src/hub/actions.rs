@@ -26,9 +26,10 @@ impl Hub {
         match &action {
             Action::Render(_) => {}
             Action::Event(event) => {
-                let root = &instance.world.root.key;
-                let about = event.about.as_ref().map(ToString::to_string).unwrap_or_default();
-                tracing::info!(%root, node = about, reason = event.reason, message = event.message, "event");
+                let event = event.clone();
+                if let Some(instance) = self.instances.get(id) {
+                    self.tell(instance, event);
+                }
             }
             Action::Record { .. } | Action::Forget { .. } | Action::ReadLedger => {
                 self.send_ledger(id, action)
@@ -170,8 +171,8 @@ async fn write(
         (Action::Delete { uid, resource_version, .. }, _) => {
             call::delete(client, resource, key, uid, *resource_version).await
         }
-        (Action::Status { uid, status }, _) => {
-            call::status(client, resource, key, manager, uid, status).await
+        (Action::Status { status, .. }, Some(seen)) => {
+            call::status(client, resource, seen, manager, status).await
         }
         (Action::Finalize { finalizers, .. }, Some(seen)) => {
             call::finalize(client, resource, seen, finalizers).await

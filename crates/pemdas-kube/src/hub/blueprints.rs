@@ -18,15 +18,18 @@ use serde_json::{Value, json};
 
 use super::{
     Event, Hub,
+    beside::Task,
     evaluations::Evaluations,
     instances::{Standing, root_kind},
 };
 use crate::{
     call,
     compile::{Compiled, Problem, Verdict},
+    crds::install::Kept,
     identity::Identity,
     needs,
     resource::Resource,
+    revisions::Content,
 };
 
 /// The annotation that names the ServiceAccount; without it, the namespace's `default`.
@@ -66,6 +69,7 @@ pub(super) struct Running {
     /// By root.
     pub(super) programs: BTreeMap<String, Arc<Program>>,
     pub(super) evaluations: Evaluations,
+    _definitions: Vec<(Kept, Task)>,
 }
 
 /// A blueprint that was seen.
@@ -77,6 +81,10 @@ pub(super) struct Loaded {
     /// The number of the last reading: an earlier one that ends later does not count.
     number: u64,
     pub(super) running: Option<Running>,
+    /// What is told of definitions that are not as drafted, by their name.
+    pub(super) definitions: BTreeMap<String, String>,
+    /// What the account may not do.
+    pub(super) missing: Vec<String>,
     /// Kinds of earlier revisions, of which objects may be left.
     kinds: BTreeSet<KindKey>,
     problems: Vec<Problem>,
@@ -84,6 +92,11 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
+    /// Its ConfigMap.
+    pub(super) fn live(&self) -> &Live {
+        &self.live
+    }
+
     /// The roots that are of this kind.
     pub(super) fn roots_of(&self, kind: &KindKey) -> Vec<String> {
         let Some(running) = &self.running else { return Vec::new() };
@@ -128,9 +141,11 @@ impl Hub {
             sources: Digest::of(&[], &Value::Null),
             number: 0,
             running: None,
+            definitions: BTreeMap::new(),
+            missing: Vec::new(),
             kinds: BTreeSet::new(),
             problems: Vec::new(),
-            told: live.annotation(STATUS_ANNOTATION).and_then(|it| serde_json::from_str(it).ok()),
+            told: told(live),
         });
         loaded.live = live.clone();
         if loaded.sources == sources {
@@ -156,23 +171,58 @@ impl Hub {
             return;
         }
         loaded.problems = verdict.problems;
+        let runs = loaded.running.is_some();
+        let identity = live_account(&loaded.live, &name.namespace);
+        let sources = files(&loaded.live.body);
         self.report_soon();
         let Some(compiled) = verdict.compiled else {
             tracing::warn!(blueprint = %name, "a blueprint has errors; its last good revision runs on");
+            if !runs {
+                self.find_last_good(name, number, &identity);
+            }
             return;
         };
-        self.run_revision(name, compiled);
+        let content = Content { library: self.beside.library.clone(), sources };
+        self.keep_revision(name, number, compiled, content);
     }
 
-    fn run_revision(&mut self, name: &BlueprintName, compiled: Compiled) {
+    pub(super) fn stored(
+        &mut self,
+        name: &BlueprintName,
+        number: u64,
+        compiled: Compiled,
+        stored: Result<crate::revisions::Revision, String>,
+    ) {
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
-        let told = loaded.told.as_ref();
-        let before = told.and_then(|it| it.get("ordinal")).and_then(Value::as_u64).unwrap_or(0);
-        let revision_name = loaded.sources.short();
-        let same = told.and_then(|it| it.get("revision")).is_some_and(|it| *it == revision_name);
-        let ordinal = loaded.running.as_ref().map_or(before, |it| it.revision.ordinal);
-        let ordinal = if same && loaded.running.is_none() { ordinal } else { ordinal + 1 };
-        let revision = Revision { name: revision_name, ordinal };
+        if loaded.number != number {
+            return;
+        }
+        match stored {
+            Ok(revision) => self.run_revision(name, compiled, &revision),
+            Err(message) => {
+                tracing::warn!(blueprint = %name, message, "a revision cannot be kept, and so it is not run");
+                let code = "PM0501".to_owned();
+                loaded.problems.push(Problem {
+                    code,
+                    place: String::new(),
+                    message,
+                    hint: String::new(),
+                    error: true,
+                });
+                self.report_soon();
+            }
+        }
+    }
+
+    fn run_revision(
+        &mut self,
+        name: &BlueprintName,
+        compiled: Compiled,
+        stored: &crate::revisions::Revision,
+    ) {
+        let Some(loaded) = self.blueprints.get_mut(name) else { return };
+        let ordinal = stored.ordinal;
+        let revision = Revision { name: stored.name.clone(), ordinal };
         let programs = programs(&compiled, &revision);
         let account = live_account(&loaded.live, &name.namespace);
         if loaded.identity != account {
@@ -185,6 +235,7 @@ impl Hub {
         }
         tracing::info!(blueprint = %name, revision = revision.name, ordinal, "a revision runs");
         let kinds = needs::kinds(&compiled.blueprint);
+        let definitions = self.keep_definitions(name, &compiled, stored);
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
         loaded.kinds.extend(kinds.keys().cloned());
         let identity = loaded.identity.clone();
@@ -193,6 +244,7 @@ impl Hub {
             blueprint: compiled.blueprint,
             revision,
             programs,
+            _definitions: definitions,
         });
         for (kind, need) in &kinds {
             self.watch_kind(name, &identity, &need.api_version, &kind.kind, need.metadata_only);
@@ -202,6 +254,7 @@ impl Hub {
         }
         self.begin_roots(name, &identity);
         self.own_root(name);
+        self.review(name);
     }
 
     /// Roots of kinds that were listed before the blueprint spoke of them as roots.
@@ -283,38 +336,34 @@ impl Hub {
                     "ready": counts.get(&Standing::Ready).copied().unwrap_or(0),
                     "stalled": counts.get(&Standing::Stalled).copied().unwrap_or(0),
                 },
+                "definitions": loaded.definitions,
+                "missing": loaded.missing.iter().take(MAX_PROBLEMS).collect::<Vec<_>>(),
                 "problems": loaded.problems.iter().take(MAX_PROBLEMS).collect::<Vec<_>>(),
             });
-            let held = live.finalizers.contains(BLUEPRINT_FINALIZER);
             // An instance whose root is the ConfigMap itself holds it with finalizers of its own.
-            let others =
-                total > 0 && !loaded.running.as_ref().is_some_and(|it| it.programs.contains_key(OWN_ROOT));
-            if held != others {
-                let ours: BTreeSet<String> = live
-                    .finalizers
-                    .iter()
-                    .filter(|it| it.starts_with(pemdas_core::world::OUR_PREFIX) && *it != BLUEPRINT_FINALIZER)
-                    .cloned()
-                    .chain(others.then(|| BLUEPRINT_FINALIZER.to_owned()))
-                    .collect();
-                let (client, resource, live) = (client.clone(), resource.clone(), live.clone());
-                tokio::spawn(async move { call::finalize(&client, &resource, &live, &ours).await });
+            let own = loaded.running.as_ref().is_some_and(|it| it.programs.contains_key(OWN_ROOT));
+            let held = total > 0 && !own;
+            let wanted = json!([status, held]);
+            if loaded.told.as_ref() == Some(&wanted) {
+                continue;
             }
-            if loaded.told.as_ref() != Some(&status) && !live.terminating {
-                loaded.told = Some(status.clone());
-                let body = json!({
-                    "apiVersion": "v1", "kind": "ConfigMap",
-                    "metadata": {
-                        "name": name.name, "namespace": name.namespace,
-                        "annotations": { STATUS_ANNOTATION: status.to_string() },
-                    },
-                });
-                let (client, resource) = (client.clone(), resource.clone());
-                tokio::spawn(async move {
-                    let terms = call::Terms { uid: &live.uid, resource_version: None, force: true };
-                    call::change(&client, &resource, &live.key, "pemdas", &body, &terms).await
-                });
+            loaded.told = Some(wanted);
+            let mut body = json!({
+                "apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {
+                    "name": name.name, "namespace": name.namespace,
+                    "annotations": { STATUS_ANNOTATION: status.to_string() },
+                },
+            });
+            if held {
+                body["metadata"]["finalizers"] = json!([BLUEPRINT_FINALIZER]);
             }
+            // A server-side apply of our own fields: whoever applies the data keeps it.
+            let (client, resource) = (client.clone(), resource.clone());
+            tokio::spawn(async move {
+                let terms = call::Terms { uid: &live.uid, resource_version: None, force: true };
+                call::change(&client, &resource, &live.key, "pemdas", &body, &terms).await
+            });
         }
     }
 }
@@ -335,6 +384,12 @@ fn programs(compiled: &Compiled, revision: &Revision) -> BTreeMap<String, Arc<Pr
         Some((root.to_owned(), Arc::new(program)))
     };
     roots.into_iter().filter_map(program).collect()
+}
+
+/// What was told of a blueprint before, perhaps by another process.
+fn told(live: &Live) -> Option<Value> {
+    let status: Value = serde_json::from_str(live.annotation(STATUS_ANNOTATION)?).ok()?;
+    Some(json!([status, live.finalizers.contains(BLUEPRINT_FINALIZER)]))
 }
 
 /// The files of a blueprint.

@@ -15,10 +15,11 @@ use serde_json::json;
 
 use super::{
     Hub,
+    beside::Task,
     blueprints::BlueprintName,
     views::{Purpose, ViewId},
 };
-use crate::{identity::Identity, ledgers};
+use crate::{identity::Identity, ledgers, metrics::InstanceState, report::Place};
 
 /// An instance, while this process leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,8 +38,10 @@ pub(super) struct Instance {
     /// Whether an answer of the evaluator is waited for.
     pub(super) evaluating: bool,
     pub(super) wake: Option<u64>,
+    /// The Service whose response is followed.
+    pub(super) following: Option<(Place, Task)>,
     /// Ready, stalled or neither, as of its last turn.
-    pub(super) standing: Standing,
+    pub(super) standing: Option<Standing>,
 }
 
 /// How an instance is, for those who count.
@@ -52,6 +55,15 @@ pub(super) enum Standing {
 }
 
 impl Standing {
+    pub(super) fn counted(self) -> InstanceState {
+        match self {
+            Self::Ready => InstanceState::ready,
+            Self::Reconciling => InstanceState::reconciling,
+            Self::Stalled => InstanceState::stalled,
+            Self::Removing => InstanceState::deleting,
+        }
+    }
+
     pub(super) fn of(decision: &pemdas_core::decide::Decision) -> Self {
         if matches!(decision.mode, Mode::Removing | Mode::Deleting) {
             Self::Removing
@@ -97,7 +109,7 @@ impl Instances {
         let mut counts = BTreeMap::new();
         for id in self.by_blueprint.get(blueprint).into_iter().flatten() {
             if let Some(instance) = self.all.get(id) {
-                *counts.entry(instance.standing).or_insert(0) += 1;
+                *counts.entry(instance.standing.unwrap_or_default()).or_insert(0) += 1;
             }
         }
         counts
@@ -303,7 +315,8 @@ impl Hub {
             shown: Interests::default(),
             evaluating: false,
             wake: None,
-            standing: Standing::default(),
+            following: None,
+            standing: None,
         };
         let id = self.instances.insert(instance);
         self.report_soon();

@@ -9,8 +9,10 @@
 //! | `turn` | one turn of an instance: decide, evaluate, act |
 //! | `actions` | actions sent as calls |
 //! | `queue` | whose turn it is |
+//! | `beside` | definitions, revisions, permissions, reports |
 
 mod actions;
+mod beside;
 mod blueprints;
 mod evaluations;
 mod instances;
@@ -34,9 +36,11 @@ use pemdas_core::{
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use crate::{
-    compile::{Compiler, Verdict},
+    compile::{Compiled, Compiler, Verdict},
+    crds::install::Standing,
     identity::Clients,
     resource::{Resource, Unserved},
+    revisions::Revision,
     watch::News,
 };
 use blueprints::{BlueprintName, Loaded};
@@ -44,6 +48,7 @@ use instances::Instances;
 use queue::Queue;
 use views::{ViewId, Views};
 
+pub use beside::Beside;
 pub use instances::InstanceId;
 
 /// Events that wait for the loop.
@@ -76,6 +81,12 @@ enum Event {
     Answered(InstanceId, Vec<(Digest, Answer)>),
     /// An action of an instance came to an end: what is to be learnt from it.
     Ended(InstanceId, Vec<Fact>),
+    /// A revision was kept, or could not be.
+    Stored(BlueprintName, u64, Box<Compiled>, Result<Revision, String>),
+    /// How it stands with a definition.
+    Definition(BlueprintName, String, Standing),
+    /// What an account may not do.
+    Reviewed(BlueprintName, Vec<String>),
     /// Time to look again at a kind that was not served.
     LookAgain(ViewId),
     /// Time to tell how the blueprints are.
@@ -87,6 +98,8 @@ pub struct Hub {
     clients: Clients,
     compiler: Arc<dyn Compiler>,
     settings: Settings,
+    beside: Beside,
+    ready: watch::Sender<Vec<String>>,
     clock: Clock,
     lease: Lease,
     post: mpsc::Sender<Event>,
@@ -107,46 +120,42 @@ impl Hub {
         client: Client,
         compiler: Arc<dyn Compiler>,
         settings: Settings,
+        beside: Beside,
         mut lease: watch::Receiver<Lease>,
+        ready: watch::Sender<Vec<String>>,
     ) {
         loop {
             let held = *lease.borrow_and_update();
             if held.held {
                 let (post, inbox) = mpsc::channel(INBOX);
-                let hub = Self::new(client.clone(), compiler.clone(), settings.clone(), held, post);
+                beside.metrics.leads(true);
+                let hub = Self {
+                    clients: Clients::new(client.clone()),
+                    compiler: compiler.clone(),
+                    settings: settings.clone(),
+                    beside: beside.clone(),
+                    ready: ready.clone(),
+                    clock: Clock::start(),
+                    lease: held,
+                    views: Views::new(post.clone()),
+                    post,
+                    blueprints: BTreeMap::new(),
+                    instances: Instances::default(),
+                    queue: Queue::default(),
+                    timers: BTreeSet::new(),
+                    flights: Arc::new(Semaphore::new(MAX_FLIGHTS)),
+                    ledgers: HashMap::new(),
+                    compilations: 0,
+                    report_due: false,
+                };
                 // Whoever leads anew begins with lists of its own: nothing of an earlier lease is kept.
                 if hub.lead(inbox, &mut lease).await.is_err() {
                     return;
                 }
+                beside.metrics.leads(false);
             } else if lease.changed().await.is_err() {
                 return;
             }
-        }
-    }
-
-    fn new(
-        client: Client,
-        compiler: Arc<dyn Compiler>,
-        settings: Settings,
-        lease: Lease,
-        post: mpsc::Sender<Event>,
-    ) -> Self {
-        Self {
-            clients: Clients::new(client),
-            compiler,
-            settings,
-            clock: Clock::start(),
-            lease,
-            views: Views::new(post.clone()),
-            post,
-            blueprints: BTreeMap::new(),
-            instances: Instances::default(),
-            queue: Queue::default(),
-            timers: BTreeSet::new(),
-            flights: Arc::new(Semaphore::new(MAX_FLIGHTS)),
-            ledgers: HashMap::new(),
-            compilations: 0,
-            report_due: false,
         }
     }
 
@@ -203,6 +212,14 @@ impl Hub {
                     self.learn(id, fact);
                 }
             }
+            Event::Stored(name, number, compiled, stored) => self.stored(&name, number, *compiled, stored),
+            Event::Definition(name, crd, standing) => self.definition(&name, &crd, standing),
+            Event::Reviewed(name, missing) => {
+                if let Some(loaded) = self.blueprints.get_mut(&name) {
+                    loaded.missing = missing;
+                    self.report_soon();
+                }
+            }
             Event::Report => self.report(),
         }
     }
@@ -216,6 +233,15 @@ impl Hub {
                 self.queue.push(&instance.blueprint, id);
             }
         }
+    }
+
+    /// Tells what is still waited for before the operator is ready.
+    fn tell_ready(&self) {
+        self.ready.send_replace(self.views.unlisted());
+    }
+
+    fn clients_of_pemdas(&self) -> Client {
+        self.clients.own()
     }
 
     fn wake_up(&mut self) {

@@ -3,6 +3,7 @@
 use pemdas_core::{action::Action, decide::Mode, evaluate::MAX_BATCHES};
 
 use super::{Hub, InstanceId, instances::Standing};
+use crate::metrics::Outcome;
 use pemdas_core::world::Fact;
 
 /// When to try again if the evaluator takes no more questions, in milliseconds.
@@ -66,7 +67,9 @@ impl Hub {
             && (instance.world.root.live.is_none() || !instance.world.root.selected);
         let decision = decision.clone();
         instance.world.decided(&decision);
-        let changed = std::mem::replace(&mut instance.standing, standing) != standing;
+        let was = std::mem::replace(&mut instance.standing, Some(standing));
+        let changed = was != Some(standing);
+        let blueprint = instance.blueprint.to_string();
         let old_wake = std::mem::replace(&mut instance.wake, wake);
         if old_wake != wake {
             if let Some(at) = old_wake {
@@ -76,13 +79,19 @@ impl Hub {
                 self.timers.insert((at, id));
             }
         }
+        self.beside
+            .metrics
+            .reconciled(&blueprint, if actions.is_empty() { Outcome::unchanged } else { Outcome::acted });
         if changed {
+            self.beside.metrics.moved(&blueprint, was.map(Standing::counted), Some(standing.counted()));
             self.report_soon();
         }
+        self.follow_report(id);
         for action in actions {
             self.send(id, action);
         }
         if over {
+            self.beside.metrics.moved(&blueprint, Some(standing.counted()), None);
             self.instances.remove(id);
             self.report_soon();
         }

@@ -138,6 +138,12 @@ impl Views {
         self.all.values().filter(move |it| it.users.contains(blueprint))
     }
 
+    /// The kinds whose first list has not come, in sentences.
+    pub(super) fn unlisted(&self) -> Vec<String> {
+        let waits = self.all.values().filter(|it| it.sight == Sight::Unsynced);
+        waits.map(|it| format!("{} is not listed yet for {}", it.kind, it.identity)).collect()
+    }
+
     fn add(&mut self, identity: Identity, purpose: Purpose, api_version: &str, kind: KindKey) -> ViewId {
         let id = ViewId(self.next);
         self.next += 1;
@@ -294,12 +300,14 @@ impl Hub {
         let Some(view) = self.views.all.get_mut(&id) else { return };
         if view.purpose != Purpose::Objects {
             view.sight = sight;
+            self.tell_ready();
             return;
         }
         tracing::debug!(kind = %view.kind, ?sight, "a kind is seen differently");
         view.sight = sight;
         let fact = Fact::Kind(view.kind.clone(), view.kind_view(epoch));
         let users: Vec<_> = view.users.iter().cloned().collect();
+        self.tell_ready();
         for blueprint in users {
             for instance in self.instances.of_blueprint(&blueprint) {
                 self.learn(instance, fact.clone());

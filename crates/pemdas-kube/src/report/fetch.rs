@@ -13,24 +13,14 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{Limits, Place, content};
-use crate::account::Account;
 
 /// How Services are reached.
-#[derive(Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
     /// By the names of the cluster: from inside of it. With the domain of the cluster, such as `cluster.local`.
     Names(String),
-    /// Through the API server's proxy, as the account: from outside.
-    Proxy(Client),
-}
-
-impl std::fmt::Debug for Way {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Names(domain) => write!(out, "Names({domain})"),
-            Self::Proxy(_) => write!(out, "Proxy"),
-        }
-    }
+    /// Through the API server's proxy: from outside.
+    Proxy,
 }
 
 /// Asks one Service once.
@@ -47,11 +37,11 @@ impl Fetcher {
         Self { way, http: HttpClient::builder(TokioExecutor::new()).build(HttpConnector::new()) }
     }
 
-    /// The response of a Service, as JSON or text.
+    /// The response of a Service, as JSON or text. `client` is that of the account for which it is asked.
     ///
     /// # Errors
     /// A sentence that says what was wrong, and quotes nothing of the response.
-    pub async fn fetch(&self, place: &Place, account: &Account, limits: &Limits) -> Result<Value, String> {
+    pub async fn fetch(&self, place: &Place, client: &Client, limits: &Limits) -> Result<Value, String> {
         place.check()?;
         let asked = async {
             match &self.way {
@@ -61,7 +51,7 @@ impl Fetcher {
                         format!("http://{service}.{namespace}.svc.{domain}:{port}{}", place.rooted());
                     self.ask(&address, limits).await
                 }
-                Way::Proxy(client) => through(client, place, account, limits).await,
+                Way::Proxy => through(client, place, limits).await,
             }
         };
         let answer = timeout(limits.time, asked).await;
@@ -88,23 +78,15 @@ impl Fetcher {
     }
 }
 
-async fn through(
-    client: &Client,
-    place: &Place,
-    account: &Account,
-    limits: &Limits,
-) -> Result<Value, String> {
+async fn through(client: &Client, place: &Place, limits: &Limits) -> Result<Value, String> {
     let Place { namespace, service, port, .. } = place;
     let path = format!("/api/v1/namespaces/{namespace}/services/{service}:{port}/proxy{}", place.rooted());
-    let mut request = Request::get(path)
+    let request = Request::get(path)
         .body(kube::client::Body::empty())
         .map_err(|_| "has no address that can be asked".to_owned())?;
-    let headers =
-        account.headers().map_err(|_| "would be asked for an account with no valid name".to_owned())?;
-    request.headers_mut().extend(headers);
     match client.send(request).await {
         Ok(response) if response.status() == StatusCode::FORBIDDEN => {
-            Err(format!("answers 403, or {account} may not get services/proxy there"))
+            Err("answers 403, or the account may not get services/proxy there".to_owned())
         }
         Ok(response) if response.status() == StatusCode::SERVICE_UNAVAILABLE => {
             Err("answers 503, or nothing is ready behind it".to_owned())

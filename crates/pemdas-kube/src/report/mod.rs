@@ -10,6 +10,7 @@ mod place;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::Client;
 use pemdas_core::world::back_off;
 use serde_json::Value;
 use tokio::{
@@ -19,8 +20,6 @@ use tokio::{
 
 pub use fetch::{Fetcher, Way};
 pub use place::Place;
-
-use crate::account::Account;
 
 /// How much and how long is waited for, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,18 +65,19 @@ impl Reporter {
         Self { fetcher, turns: Arc::new(Semaphore::new(AT_ONCE)), limits }
     }
 
-    /// Asks a Service again and again, until the result is dropped.
+    /// Asks a Service again and again, until the result is dropped. `client` is that of the account for which it is
+    /// asked.
     #[must_use]
-    pub fn follow(&self, place: Place, account: Account) -> Followed {
+    pub fn follow(&self, place: Place, client: Client) -> Followed {
         let (told, report) = watch::channel(Report::default());
-        Followed { report, task: tokio::spawn(self.clone().ask(place, account, told)) }
+        Followed { report, task: tokio::spawn(self.clone().ask(place, client, told)) }
     }
 
-    async fn ask(self, place: Place, account: Account, told: watch::Sender<Report>) {
+    async fn ask(self, place: Place, client: Client, told: watch::Sender<Report>) {
         let mut failures = 0_u32;
         loop {
             let answer = match self.turns.acquire().await {
-                Ok(_turn) => self.fetcher.fetch(&place, &account, &self.limits).await,
+                Ok(_turn) => self.fetcher.fetch(&place, &client, &self.limits).await,
                 Err(_) => return,
             };
             failures = if answer.is_ok() { 0 } else { failures.saturating_add(1) };

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use pemdas_kube::connect::{Connection, Target, Trouble, connect};
+use pemdas_kube::connect::{Connection, Target, Trouble, connect, connect_counted};
+use pemdas_kube::metrics::Metrics;
 
 use super::{Outcome, could_not_run};
 
@@ -38,13 +39,18 @@ impl NotAsked {
 }
 
 impl Cluster {
-    /// Connects to the cluster and works with it until that ends, on as many threads as there are cores.
-    pub(super) fn run<T>(&self, work: impl AsyncFnOnce(Connection) -> T) -> Result<T, NotAsked> {
+    /// Works with the cluster until that ends, on as many threads as there are cores.
+    pub(super) fn run<T>(
+        &self,
+        metrics: &Metrics,
+        work: impl AsyncFnOnce(Connection) -> T,
+    ) -> Result<T, NotAsked> {
         let target = Target { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
         let runtime =
             tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(NotAsked::Here)?;
-        let done =
-            runtime.block_on(async { Ok(work(connect(&target).await?).await) }).map_err(NotAsked::Trouble);
+        let done = runtime
+            .block_on(async { Ok(work(connect_counted(&target, metrics).await?).await) })
+            .map_err(NotAsked::Trouble);
         // What still waits for an answer has nobody to tell it to.
         runtime.shutdown_background();
         done

@@ -195,7 +195,7 @@ fn usable(live: &Value, told: Vec<String>) -> Verdict {
 }
 
 fn differing(wanted: &Given, given: &Given) -> Vec<String> {
-    against::gaps(wanted, given, "the cluster")
+    against::gaps(wanted, given, "in the cluster's definition")
         .into_iter()
         .map(|gap| {
             let who = match gap.side {
