@@ -97,7 +97,7 @@ impl<'a> Play<'a> {
         loop {
             self.passes += 1;
             let decision = decide_with(self.program, self.world, &mut self.listener);
-            if self.is_spent() || decision.questions().first().is_some() {
+            if self.is_spent() || !decision.questions().is_empty() {
                 return decision;
             }
             let books: Vec<&Action> = decision.actions.iter().filter(|it| self.is_bookkeeping(it)).collect();
@@ -143,7 +143,7 @@ impl<'a> Play<'a> {
 
     /// The writes of a decision that people want to see.
     pub(super) fn steps(&self, decision: &Decision) -> Vec<Step> {
-        if decision.questions().first().is_some() || self.is_spent() {
+        if !decision.questions().is_empty() || self.is_spent() {
             return Vec::new();
         }
         let mut steps: Vec<Step> =
