@@ -88,28 +88,109 @@ fn the_definitions_of_the_examples_are_as_reviewed() {
     }
 }
 
-#[test]
-fn an_example_refuses_with_the_words_of_its_author() {
-    let example = examples().into_iter().find(|path| path.ends_with("postgres")).unwrap();
-    let (_, _, definitions) = drafted(&sources(&example));
-    let mut definition =
-        definitions.into_iter().find(|it| it["spec"]["names"]["kind"] == "PostgresInstance").unwrap();
-    // A group of its own: the examples are installed by another test as well.
-    definition["spec"]["group"] = json!("words.db.example.com");
-    definition["metadata"]["name"] = json!("postgresinstances.words.db.example.com");
+/// Puts a definition into a group of its own: the examples are installed by another test as well.
+pub(crate) fn in_group(definition: &mut Value, group: &str) {
+    let plural = definition["spec"]["names"]["plural"].as_str().unwrap().to_owned();
+    definition["spec"]["group"] = json!(group);
+    definition["metadata"]["name"] = json!(format!("{plural}.{group}"));
     definition["spec"]["names"].as_object_mut().unwrap().remove("shortNames");
+}
+
+/// What the author of an example says to a wrong object: the kind, what is there before, what is wrong then, and the words.
+const WORDS: [(&str, &str, Option<&str>, &str, &str); 9] = [
+    (
+        "web-app",
+        "WebApp",
+        None,
+        r#"{"image": "registry.example.com:5000/shop"}"#,
+        "spec.image: Invalid value: \"registry.example.com:5000/shop\": say which version is meant: the image needs a tag or a digest",
+    ),
+    (
+        "blue-green",
+        "Site",
+        None,
+        r#"{"image": "x", "version": "latest"}"#,
+        "a version stays what it is: name the release instead of \"latest\"",
+    ),
+    (
+        "foo-service",
+        "FooService",
+        Some(r#"{"image": "x", "schema": "42", "database": "a"}"#),
+        r#"{"image": "x", "schema": "9", "database": "a"}"#,
+        "migrations only go forward: the schema version cannot become lower",
+    ),
+    (
+        "foo-service",
+        "FooService",
+        Some(r#"{"image": "x", "schema": "42", "database": "a"}"#),
+        r#"{"image": "x", "schema": "42", "database": "b"}"#,
+        "spec.database: Forbidden: a service keeps its database: make a new service for another one",
+    ),
+    (
+        "foo-service",
+        "FooServiceDBSchema",
+        Some(r#"{"version": "10", "database": "a"}"#),
+        r#"{"version": "9", "database": "a"}"#,
+        "migrations only go forward: the schema version cannot become lower",
+    ),
+    (
+        "postgres",
+        "PostgresInstance",
+        Some(r#"{"storage": "20Gi"}"#),
+        r#"{"storage": "10Gi"}"#,
+        "spec.storage: Forbidden: a volume can grow, not shrink",
+    ),
+    (
+        "postgres",
+        "PostgresInstance",
+        Some(r#"{"version": "16"}"#),
+        r#"{"version": "15"}"#,
+        "a server cannot go back to an older major version",
+    ),
+    (
+        "postgres",
+        "PostgresBackup",
+        Some(r#"{"instance": "a"}"#),
+        r#"{"instance": "b"}"#,
+        "spec.instance: Forbidden: a backup is of one instance, for good",
+    ),
+    (
+        "redis-cache",
+        "GeoDatabase",
+        Some(r#"{"regions": ["a"], "size": "large"}"#),
+        r#"{"regions": ["a"], "size": "medium"}"#,
+        "the volumes of a database cannot shrink: its size can only grow",
+    ),
+];
+
+#[test]
+fn every_example_refuses_with_the_words_of_its_author() {
     let server = server();
-    server.install(&definition);
-    server.wait_for(&definition);
-    let apply = |storage: &str| {
-        server
-            .cluster()
-            .apply(&crate::server::object(&definition, &json!({ "storage": storage })).to_string())
-    };
-    apply("20Gi").unwrap();
-    let told = apply("10Gi").unwrap_err().to_string();
-    assert!(told.contains("spec.storage: Forbidden: a volume can grow, not shrink"), "{told}");
-    apply("30Gi").unwrap();
+    for example in examples() {
+        let (_, _, definitions) = drafted(&sources(&example));
+        for mut definition in definitions {
+            let kind = definition["spec"]["names"]["kind"].as_str().unwrap().to_owned();
+            let group = format!("words.{}", definition["spec"]["group"].as_str().unwrap());
+            in_group(&mut definition, &group);
+            server.install(&definition);
+            server.wait_for(&definition);
+            let own: Vec<_> = WORDS.iter().filter(|it| example.ends_with(it.0) && it.1 == kind).collect();
+            assert!(!own.is_empty(), "{kind} has no rule of which a test knows");
+            for (index, (_, _, before, wrong, words)) in own.into_iter().enumerate() {
+                let apply = |spec: &str| {
+                    let spec: Value = serde_json::from_str(spec).unwrap();
+                    let mut object = crate::server::object(&definition, &spec);
+                    object["metadata"]["name"] = json!(format!("words-{index}"));
+                    server.cluster().apply(&object.to_string())
+                };
+                if let Some(before) = before {
+                    apply(before).unwrap();
+                }
+                let told = apply(wrong).unwrap_err().to_string();
+                assert!(told.contains(words), "{told}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -122,6 +122,14 @@ impl Generator {
     }
 
     fn text(&mut self, schema: &Schema) -> Value {
+        if let Some(most) = schema.max_length.filter(|most| *most > 1000 && !self.one_in(4)) {
+            let pieces = ["a", "é", "e\u{301}", "\r\n", "👩‍👩‍👧"];
+            let piece = pieces[self.below(5) as usize];
+            let wanted = most as usize + self.below(3) as usize - 1;
+            let count = wanted / piece.chars().count();
+            let rest = wanted - count * piece.chars().count();
+            return json!(format!("{}{}", piece.repeat(count), "x".repeat(rest)));
+        }
         let Some(pattern) = schema.patterns.first().filter(|_| !self.one_in(8)) else {
             return json!(TEXTS[self.below(TEXTS.len() as u32) as usize]);
         };

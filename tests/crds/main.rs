@@ -23,7 +23,9 @@ fn server() -> &'static Server {
 
 /// A blueprint's drafts and its evaluator.
 fn drafted(sources: &Sources) -> (InProcess, Drafts, Vec<Value>) {
-    let (evaluator, outlined) = outline::load(sources, &Limits::default());
+    // What is asked here is the verdict, however busy the machine is.
+    let limits = Limits { millis: 60_000, ..Limits::default() };
+    let (evaluator, outlined) = outline::load(sources, &limits);
     let wrong: Vec<_> = outlined.diagnostics.iter().filter(|one| one.severity == Severity::Error).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
     let definitions = outlined.drafts.kinds.iter().map(definition).collect();

@@ -9,7 +9,7 @@ use crate::{
     digest::Digest,
     evaluate::Question,
     ledger::{Ledger, Slot},
-    world::ObjectKey,
+    world::{Live, ObjectKey},
 };
 
 /// One thing to do. Actions of one decision do not depend on each other: they may be sent in any order, or at once.
@@ -111,6 +111,20 @@ pub struct Event {
 }
 
 impl Action {
+    /// Delete this object as it was seen.
+    #[must_use]
+    pub fn delete(live: &Live) -> Self {
+        let (key, uid) = (live.key.clone(), live.uid.clone());
+        Self::Delete { key, uid, resource_version: live.resource_version }
+    }
+
+    /// Let go of this object as it was seen.
+    #[must_use]
+    pub fn release(live: &Live, disown: bool) -> Self {
+        let (key, uid) = (live.key.clone(), live.uid.clone());
+        Self::Release { key, uid, resource_version: live.resource_version, disown }
+    }
+
     /// The object that the action writes; nothing for what writes none, or only the root and the ledger.
     #[must_use]
     pub fn written(&self) -> Option<&ObjectKey> {

@@ -14,14 +14,9 @@ impl Digest {
     /// The digest of a value under a key that stays in the cluster.
     #[must_use]
     pub fn of(key: &[u8], value: &Value) -> Self {
-        let mut sha = Sha256::new();
-        sha.update((key.len() as u64).to_be_bytes());
-        sha.update(key);
-        feed(&mut sha, value);
-        let full = sha.finalize();
-        let mut half = [0; 16];
-        half.copy_from_slice(&full[..16]);
-        Self(half)
+        let mut digester = Digester::new(key);
+        digester.value(value);
+        digester.end()
     }
 
     /// A few characters that may end the name of an object.
@@ -42,40 +37,75 @@ impl Digest {
     }
 }
 
-fn feed(sha: &mut Sha256, value: &Value) {
-    match value {
-        Value::Null => sha.update(b"n"),
-        Value::Bool(true) => sha.update(b"t"),
-        Value::Bool(false) => sha.update(b"f"),
-        Value::Number(number) => {
-            // The evaluator knows no integers: 1 and 1.0 are one number.
-            let whole = number.as_i64().map(|it| it.to_string());
-            let text = whole.or_else(|| number.as_f64().map(|it| format!("{it}")));
-            text_of(sha, b'#', &text.unwrap_or_else(|| number.to_string()));
-        }
-        Value::String(text) => text_of(sha, b'"', text),
-        Value::Array(items) => {
-            sha.update(b"[");
-            sha.update((items.len() as u64).to_be_bytes());
-            items.iter().for_each(|item| feed(sha, item));
-        }
-        Value::Object(fields) => {
-            sha.update(b"{");
-            sha.update((fields.len() as u64).to_be_bytes());
-            let mut sorted: Vec<_> = fields.iter().collect();
-            sorted.sort_by_key(|(name, _)| name.as_str());
-            for (name, field) in sorted {
-                text_of(sha, b':', name);
-                feed(sha, field);
+/// Takes in what a digest is made of, part by part.
+pub(crate) struct Digester(Vec<u8>);
+
+impl Digester {
+    pub(crate) fn new(key: &[u8]) -> Self {
+        // One call of the hash function for all: it is fast on long inputs, not on short ones.
+        let mut bytes = Vec::with_capacity(512);
+        bytes.extend((key.len() as u64).to_be_bytes());
+        bytes.extend(key);
+        Self(bytes)
+    }
+
+    pub(crate) fn end(self) -> Digest {
+        let full = Sha256::digest(&self.0);
+        let mut half = [0; 16];
+        half.copy_from_slice(&full[..16]);
+        Digest(half)
+    }
+
+    pub(crate) fn tag(&mut self, tag: u8) {
+        self.0.push(tag);
+    }
+
+    pub(crate) fn text(&mut self, text: &str) {
+        self.text_of(b'"', text);
+    }
+
+    pub(crate) fn value(&mut self, value: &Value) {
+        match value {
+            Value::Null => self.tag(b'n'),
+            Value::Bool(true) => self.tag(b't'),
+            Value::Bool(false) => self.tag(b'f'),
+            Value::Number(number) => {
+                // The evaluator knows no integers: 1 and 1.0 are one number.
+                let whole = number.as_i64().map(|it| it.to_string());
+                let text = whole.or_else(|| number.as_f64().map(|it| format!("{it}")));
+                self.text_of(b'#', &text.unwrap_or_else(|| number.to_string()));
+            }
+            Value::String(text) => self.text(text),
+            Value::Array(items) => {
+                self.tag(b'[');
+                self.0.extend((items.len() as u64).to_be_bytes());
+                items.iter().for_each(|item| self.value(item));
+            }
+            Value::Object(fields) => {
+                self.tag(b'{');
+                self.0.extend((fields.len() as u64).to_be_bytes());
+                // Some other crate may ask for records in the order of their source: sorted all the same.
+                if fields.keys().is_sorted() {
+                    fields.iter().for_each(|(name, field)| self.field(name, field));
+                } else {
+                    let mut sorted: Vec<_> = fields.iter().collect();
+                    sorted.sort_by_key(|(name, _)| name.as_str());
+                    sorted.into_iter().for_each(|(name, field)| self.field(name, field));
+                }
             }
         }
     }
-}
 
-fn text_of(sha: &mut Sha256, tag: u8, text: &str) {
-    sha.update([tag]);
-    sha.update((text.len() as u64).to_be_bytes());
-    sha.update(text.as_bytes());
+    fn field(&mut self, name: &str, field: &Value) {
+        self.text_of(b':', name);
+        self.value(field);
+    }
+
+    fn text_of(&mut self, tag: u8, text: &str) {
+        self.tag(tag);
+        self.0.extend((text.len() as u64).to_be_bytes());
+        self.0.extend(text.as_bytes());
+    }
 }
 
 impl fmt::Display for Digest {

@@ -4,15 +4,20 @@
 //! its digest, so an answer holds until something changes that matters. Answers are facts. They are remembered by
 //! the digest of the question, and an answer of *unknown* (killed by time or memory) is asked again after a while.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::{blueprint::Function, digest::Digest};
+use crate::{
+    blueprint::Function,
+    digest::{Digest, Digester},
+};
 
 /// How many answers are remembered; beyond it, those that the last pass did not use are dropped.
 pub const MAX_ANSWERS: usize = 50_000;
+/// So many answers more than twice those in use are kept for a spec that is reverted; then the others are dropped.
+const SPARE_ANSWERS: usize = 16;
 /// How many batches one pass may ask for, one after the other: identities, extracts, members, templates.
 pub const MAX_BATCHES: usize = 64;
 
@@ -64,15 +69,15 @@ pub trait Evaluator {
 }
 
 /// An answer, since when, and how often in a row it was unknown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 struct Known {
-    answer: Answer,
+    answer: Arc<Answer>,
     at: u64,
     tries: u32,
 }
 
 /// The answers that are remembered.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Answers(BTreeMap<Digest, Known>);
 
 impl Answers {
@@ -82,14 +87,20 @@ impl Answers {
             (Answer::Unknown(_), Some(known)) => known.tries.saturating_add(1),
             _ => 0,
         };
-        self.0.insert(question, Known { answer, at: now, tries });
+        self.0.insert(question, Known { answer: Arc::new(answer), at: now, tries });
     }
 
     /// The answer to a question; an unknown one with the time from which to ask again.
     #[must_use]
     pub fn get(&self, question: Digest) -> Option<(&Answer, Option<u64>)> {
+        let (answer, again) = self.shared(question)?;
+        Some((answer, again))
+    }
+
+    /// The same, to be kept without copying it.
+    pub(crate) fn shared(&self, question: Digest) -> Option<(&Arc<Answer>, Option<u64>)> {
         let known = self.0.get(&question)?;
-        let again = matches!(known.answer, Answer::Unknown(_))
+        let again = matches!(*known.answer, Answer::Unknown(_))
             .then(|| known.at.saturating_add(crate::world::back_off(known.tries)));
         Some((&known.answer, again))
     }
@@ -106,32 +117,77 @@ impl Answers {
         self.0.is_empty()
     }
 
-    /// Above the limit, forgets what the last pass did not use.
+    /// Forgets what the last pass did not use, when there is much of it: a settled instance is small.
     pub fn trim(&mut self, used: &std::collections::BTreeSet<Digest>) {
-        if self.0.len() > MAX_ANSWERS {
+        if self.0.len() > MAX_ANSWERS.min(2 * used.len() + SPARE_ANSWERS) {
             self.0.retain(|digest, _| used.contains(digest));
         }
+    }
+}
+
+/// An argument, of which a function reads parts.
+pub(crate) trait Argument {
+    /// The part under a name.
+    fn part(&self, name: &str) -> Option<&Value>;
+    /// All of it.
+    fn whole(&self) -> Value;
+}
+
+impl Argument for Value {
+    fn part(&self, name: &str) -> Option<&Value> {
+        self.get(name)
+    }
+
+    fn whole(&self) -> Value {
+        self.clone()
     }
 }
 
 /// The question of a function on an argument, projected to what the function reads.
 #[must_use]
 pub fn question(key: &[u8], revision: &str, function: &Function, form: Form, argument: &Value) -> Question {
-    let input = project(argument, function);
-    let digest = Digest::of(key, &json!([revision, function.path, form, input]));
+    let (digest, input) = projected(key, revision, function, form, argument);
     Question { digest, path: function.path.clone(), form, input }
 }
 
+/// The digest of a question, and what the function reads.
+pub(crate) fn projected(
+    key: &[u8],
+    revision: &str,
+    function: &Function,
+    form: Form,
+    argument: &dyn Argument,
+) -> (Digest, Value) {
+    let input = project(argument, function);
+    let mut digester = Digester::new(key);
+    digester.text(revision);
+    function.path.iter().for_each(|part| digester.text(part));
+    digester.tag(form as u8);
+    digester.value(&input);
+    (digester.end(), input)
+}
+
 /// What a function reads of its argument; all of it where that cannot be said.
-fn project(argument: &Value, function: &Function) -> Value {
+fn project(argument: &dyn Argument, function: &Function) -> Value {
     if function.reads.iter().any(|read| read.path.is_empty()) {
-        return argument.clone();
+        return argument.whole();
     }
-    let mut kept = Value::Object(Map::new());
+    let mut kept = Map::new();
     for read in &function.reads {
-        copy(argument, &mut kept, &read.path);
+        let Some((first, rest)) = read.path.split_first() else { continue };
+        let Some(source) = argument.part(first) else { continue };
+        if rest.is_empty() || !source.is_object() {
+            kept.insert(first.clone(), source.clone());
+        } else {
+            if !kept.contains_key(first) {
+                kept.insert(first.clone(), Value::Object(Map::new()));
+            }
+            if let Some(below) = kept.get_mut(first) {
+                copy(source, below, rest);
+            }
+        }
     }
-    kept
+    Value::Object(kept)
 }
 
 fn copy(from: &Value, to: &mut Value, path: &[String]) {

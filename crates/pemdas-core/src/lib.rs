@@ -7,8 +7,8 @@
 #[macro_use]
 mod mutation;
 
-#[cfg(test)]
-mod explore;
+#[cfg(any(test, feature = "explore"))]
+pub mod explore;
 
 pub mod action;
 pub mod blueprint;

@@ -25,7 +25,13 @@ pub fn brief(value: &Value) -> String {
 /// A text cut off after [`MAX_SHOWN`] characters.
 #[must_use]
 pub fn shorten(text: &str) -> String {
-    match text.char_indices().nth(MAX_SHOWN) {
+    shorten_to(text, MAX_SHOWN)
+}
+
+/// A text of at most so many characters, and dots where something was left out.
+#[must_use]
+pub fn shorten_to(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}...", &text[..end]),
     }

@@ -3,4 +3,22 @@
 //! **Invariant.** Decides nothing: it turns watch events into facts, and actions into calls. The test
 //! `architecture` of the workspace keeps Kubernetes clients out of every other crate.
 
+pub mod access;
+pub mod call;
+pub mod compile;
+pub mod connect;
+pub mod crds;
+pub mod events;
+pub mod hub;
+pub mod identity;
+pub mod key;
+pub mod lease;
+pub mod ledgers;
 pub mod live;
+pub mod metrics;
+pub mod needs;
+pub mod refusal;
+pub mod report;
+pub mod resource;
+pub mod revisions;
+pub mod watch;

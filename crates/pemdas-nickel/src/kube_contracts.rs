@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use pemdas_core::crd::{MergeKey, merge_keys};
 use pemdas_core::kube_types::{Field, Kind, ListType, Shape, Type};
 
 /// Where the contracts are, for an import.
@@ -162,6 +163,9 @@ fn contract(field: &Field, shape: Shape, owner: &Type) -> String {
         Shape::Object => "k8s.Object".to_owned(),
         Shape::List(item) => {
             let inner = contract(field, item.shape(), owner);
+            if let Some(keys) = merge_keys(field) {
+                return format!("(k8s.merged [{}] {{ {} }} {inner})", names_of(&keys), defaults_of(&keys));
+            }
             // An item without a value has no key to be merged by.
             if matches!(field.list_type(), Some(ListType::Map | ListType::Set)) {
                 format!("(Array {inner})")
@@ -187,6 +191,15 @@ fn contract(field: &Field, shape: Shape, owner: &Type) -> String {
             format!("(k8s.by_type {{ {} }})", branches.join(", "))
         }
     }
+}
+
+fn names_of(keys: &[MergeKey]) -> String {
+    keys.iter().map(|key| quoted(key.name)).collect::<Vec<_>>().join(", ")
+}
+
+fn defaults_of(keys: &[MergeKey]) -> String {
+    let with_default = keys.iter().filter_map(|key| Some((key.name, key.default.as_ref()?)));
+    with_default.map(|(key, default)| format!("{} = {default}", name(key))).collect::<Vec<_>>().join(", ")
 }
 
 /// Words that Nickel keeps for itself.

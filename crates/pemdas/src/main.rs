@@ -4,9 +4,11 @@ mod cli;
 mod draw;
 mod input;
 mod load;
+mod operate;
 mod pages;
 mod plan;
 mod render;
+mod serve;
 mod terminal;
 
 use std::process::ExitCode;
@@ -20,4 +22,4 @@ fn main() -> ExitCode {
 }
 
 /// The hidden command that makes this binary an evaluator of blueprints behind walls.
-const WORKER: &str = "worker";
+pub(crate) const WORKER: &str = "worker";

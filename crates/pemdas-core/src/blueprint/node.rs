@@ -214,6 +214,24 @@ pub struct Selector {
     pub match_expressions: Vec<SelectorRule>,
 }
 
+impl Selector {
+    /// Whether it picks an object with these labels.
+    pub fn picks<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
+        let labels = self.match_labels.iter().all(|(name, value)| label(name) == Some(value));
+        labels
+            && self.match_expressions.iter().all(|rule| {
+                let has = label(&rule.key);
+                let among = has.is_some_and(|value| rule.values.iter().any(|it| it == value));
+                match rule.operator {
+                    SelectorOperator::In => among,
+                    SelectorOperator::NotIn => !among,
+                    SelectorOperator::Exists => has.is_some(),
+                    SelectorOperator::DoesNotExist => has.is_none(),
+                }
+            })
+    }
+}
+
 /// One rule of a label selector.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -62,9 +62,10 @@ impl Given {
     }
 }
 
-/// What a definition that is given checks beyond a draft, and what it does not check of the draft.
+/// What a definition that is given checks beyond a draft, and what it does not check of the draft. `whose` says in the report which
+/// one it is.
 #[must_use]
-pub fn gaps(drafted: &Given, given: &Given) -> Vec<Gap> {
+pub fn gaps(drafted: &Given, given: &Given, whose: &str) -> Vec<Gap> {
     let mut found = Vec::new();
     for (name, version) in &given.versions {
         let Some(draft) = drafted.versions.get(name) else { continue };
@@ -79,7 +80,7 @@ pub fn gaps(drafted: &Given, given: &Given) -> Vec<Gap> {
                 version: name.clone(),
                 path: difference.path,
                 side,
-                what: format!("in the definition that is given, {}", difference.what),
+                what: format!("{whose}, {}", difference.what),
                 span: None,
             });
         }

@@ -3,6 +3,7 @@
 mod change;
 mod cost;
 mod expression;
+mod raw;
 mod relation;
 
 use super::rule::{CelRule, Relation, Wanted};
@@ -116,16 +117,15 @@ impl Compiler {
     /// Puts rules of change where they can stand.
     fn host(&mut self, schema: &mut Schema, place: &Place, changes: Vec<Change>) {
         for change in changes {
-            let trouble = if !place.old_known {
-                Some(Trouble::NoOldValue)
-            } else if !self.budget.allows(place.repeat, change.cost()) {
-                Some(Trouble::TooExpensive)
-            } else {
-                None
+            let made = match change.rule() {
+                Err(why) => Err(Trouble::Wrong(why)),
+                Ok(_) if !place.old_known => Err(Trouble::NoOldValue),
+                Ok(_) if !self.budget.allows(place.repeat, change.cost()) => Err(Trouble::TooExpensive),
+                Ok(rule) => Ok(rule),
             };
-            match trouble {
-                None => schema.rules.push(change.rule()),
-                Some(trouble) => {
+            match made {
+                Ok(rule) => schema.rules.push(rule),
+                Err(trouble) => {
                     self.left_out.push(LeftOut { path: change.path, wanted: change.wanted, trouble });
                 }
             }
@@ -133,11 +133,17 @@ impl Compiler {
     }
 
     fn relation(&mut self, schema: &mut Schema, wanted: Wanted, place: &Place) {
-        let trouble = match relation::rules(schema, &wanted) {
+        let written = match &wanted.relation {
+            Relation::Cel { rule, .. } => Some(raw::price(schema, rule)),
+            _ => None,
+        };
+        let made = written.transpose().and_then(|price| Ok((relation::rules(schema, &wanted)?, price)));
+        let trouble = match made {
             Err(why) => Trouble::Wrong(why),
             Ok(_) if wanted.relation.is_about_change() && !place.old_known => Trouble::NoOldValue,
-            Ok(rules) => {
-                let price: u64 = rules.iter().map(|rule: &CelRule| cost::of_expression(&rule.rule)).sum();
+            Ok((rules, written)) => {
+                let made: u64 = rules.iter().map(|rule: &CelRule| cost::of_expression(&rule.rule)).sum();
+                let price = written.unwrap_or(made);
                 if self.budget.allows(place.repeat, price) {
                     schema.rules.extend(rules);
                     return;

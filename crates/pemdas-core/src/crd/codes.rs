@@ -30,6 +30,8 @@ pub const NO_CONVERSION: &str = "PM0413";
 pub const PATTERN: &str = "PM0414";
 /// A keyword of a schema that there is not.
 pub const KEYWORD: &str = "PM0415";
+/// A rule of the API server whose meaning the contract does not know.
+pub const UNCHECKED: &str = "PM0416";
 /// A kind with very many fields.
 pub const FAT_KIND: &str = "PM0420";
 /// A unit in the name of a field.
@@ -46,6 +48,7 @@ pub const UNBOUNDED: &str = "PM0425";
 /// All of them.
 pub const ALL: &[&str] = &[
     FUNCTION,
+    UNCHECKED,
     RECURSIVE,
     CONTRADICTION,
     RULE,

@@ -14,15 +14,17 @@ const MAX_DESCRIPTION: usize = 160;
 const QUANTITY: &str =
     "^[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]+)?$";
 
+/// A time, as the contract of Kubernetes' types takes it.
+const TIME: &str = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01]?[0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.,][0-9]+)?(Z|[+-]([01][0-9]|2[0-4]):([0-5][0-9]|60))$";
+
+/// Bytes in base64, as the contract of Kubernetes' types takes them.
+const BASE64: &str = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
+
 /// What a schema of Kubernetes' types leaves open.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Leaves {
     /// What is inside a type that contains itself.
     Inside(&'static str),
-    /// The format of times or bytes.
-    Formats,
-    /// Amounts that are written as numbers with a fraction, which the contract accepts and definitions cannot.
-    Fractions,
 }
 
 /// The schema of a type such as `core/v1/ResourceRequirements`; none if there is no such type. What it leaves open is
@@ -55,22 +57,70 @@ fn record(
             }
             target.allowed = Some(values);
         }
-        if let Type::List(_) = &schema.of {
-            // How others merge is taken only where it refuses nothing: items of a set or map may not stand twice.
-            let atomic = field.list_type() == Some(kube_types::ListType::Atomic);
-            schema.list_type = atomic.then_some(ListType::Atomic);
-        }
+        merged(&mut schema, &field);
         schema.atomic = field.is_atomic();
-        // A missing value may be written as null.
-        if !field.is_required() {
-            schema.allow_null();
-        }
         fields.insert(field.name.to_owned(), Field { schema, required: field.is_required() });
     }
     let mut schema = Schema::new(Type::Record(Record { fields, open: false }));
     schema.atomic = body.is_atomic();
     schema.description = Some(first_sentences(&body.doc())).filter(|doc| !doc.is_empty());
     schema
+}
+
+/// A field that tells the items of a list apart, and the value of a missing one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergeKey {
+    /// Its name.
+    pub name: &'static str,
+    /// The value that a missing one has.
+    pub default: Option<Value>,
+}
+
+/// How the list of a field can be merged in a definition of one's own: its keys, none for a set. Keys that may be missing and have no
+/// default cannot be keys there.
+#[must_use]
+pub fn merge_keys(field: &kube_types::Field) -> Option<Vec<MergeKey>> {
+    let kube_types::Shape::List(items) = field.shape() else { return None };
+    match (field.list_type()?, items.shape()) {
+        (kube_types::ListType::Set, kube_types::Shape::String) => Some(Vec::new()),
+        (kube_types::ListType::Map, kube_types::Shape::Record(id)) => {
+            let item = kube_types::Type::find(id)?;
+            let key = |name: &'static str| {
+                let field = item.field(name)?;
+                let default = field.default().and_then(|text| serde_json::from_str(text).ok());
+                (field.is_required() || default.is_some()).then_some(MergeKey { name, default })
+            };
+            field.list_keys().map(key).collect()
+        }
+        _ => None,
+    }
+}
+
+/// Lets a list be merged as in Kubernetes' own kinds. A missing value may be written as null: the API server drops that of a field or
+/// in a dictionary, and in a list it has to be allowed.
+fn merged(schema: &mut Schema, field: &kube_types::Field) {
+    let Type::List(items) = &mut schema.of else { return };
+    match (merge_keys(field), field.list_type()) {
+        (Some(keys), Some(kube_types::ListType::Map)) => {
+            for key in &keys {
+                let of_item = items.as_record_mut().and_then(|record| record.fields.get_mut(key.name));
+                if let Some(of_item) = of_item.filter(|it| !it.required) {
+                    of_item.schema.default.clone_from(&key.default);
+                }
+            }
+            schema.list_type = Some(ListType::Map(keys.iter().map(|key| key.name.to_owned()).collect()));
+        }
+        (Some(_), _) => schema.list_type = Some(ListType::Set),
+        (None, Some(kube_types::ListType::Atomic)) => {
+            items.allow_null();
+            schema.list_type = Some(ListType::Atomic);
+        }
+        // No item of such a list is null in the contract either.
+        (None, Some(_)) => {}
+        (None, None) => {
+            items.allow_null();
+        }
+    }
 }
 
 fn shape(
@@ -82,9 +132,9 @@ fn shape(
     let format = |of: Type, format: &str| Schema { format: Some(format.to_owned()), ..Schema::new(of) };
     match shape {
         Shape::String => Schema::new(Type::String),
-        Shape::Bytes | Shape::Time | Shape::MicroTime => {
-            deeper(Leaves::Formats);
-            Schema::new(Type::String)
+        Shape::Bytes => Schema { patterns: vec![BASE64.to_owned()], ..Schema::new(Type::String) },
+        Shape::Time | Shape::MicroTime => {
+            Schema { patterns: vec![TIME.to_owned()], ..Schema::new(Type::String) }
         }
         Shape::Boolean => Schema::new(Type::Boolean),
         Shape::Int32 => {
@@ -95,7 +145,11 @@ fn shape(
         }
         Shape::Int64 => format(Type::Integer, "int64"),
         Shape::Double => Schema::new(Type::Number),
-        Shape::IntOrString => Schema::new(Type::IntOrString),
+        Shape::IntOrString => Schema {
+            minimum: Some(i32::MIN.into()),
+            maximum: Some(i32::MAX.into()),
+            ..Schema::new(Type::IntOrString)
+        },
         Shape::Quantity => {
             Schema { quantity: true, patterns: vec![QUANTITY.to_owned()], ..Schema::new(Type::IntOrString) }
         }

@@ -1,6 +1,6 @@
 //! Advice on the design of kinds: what experience says an author will regret. Each can be declined for a kind.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::codes;
 use super::definition::{KindDraft, VersionDraft};
@@ -9,6 +9,10 @@ use crate::diagnostic::{Diagnostic, Span};
 
 /// How many leaves of a spec are many.
 const MANY_LEAVES: usize = 40;
+/// How many leaves make a group of fields.
+const GROUP_LEAVES: usize = 5;
+/// How many groups that have nothing to do with each other are several.
+const SEVERAL_GROUPS: usize = 3;
 /// Endings of names that say a unit, and the type that has units.
 const UNITS: [(&str, &str); 16] = [
     ("Seconds", "Duration"),
@@ -67,6 +71,15 @@ impl Adviser {
                 format!("the spec of {} has {leaves} fields at the end of its branches", draft.kind),
                 &version.span,
                 "split it: several small kinds that name each other are easier to understand, to own and to change",
+            );
+        }
+        let groups = unrelated_groups(&version.spec);
+        if leaves <= MANY_LEAVES && groups.len() >= SEVERAL_GROUPS {
+            self.tell(
+                codes::FAT_KIND,
+                format!("the spec of {} holds several groups of fields that no rule relates: {}", draft.kind, groups.join(", ")),
+                &version.span,
+                "give each group a kind of its own: what is changed by different people for different reasons lives better apart",
             );
         }
         self.fields(&version.spec, "spec", &version.span);
@@ -171,6 +184,34 @@ fn leaves(schema: &Schema) -> usize {
         }
         _ => 1,
     }
+}
+
+/// The groups of a spec, by the word that their fields have in common (`backup.bucket`, `backupSchedule`), without those that a rule
+/// relates to another.
+fn unrelated_groups(spec: &Schema) -> Vec<String> {
+    let Some(record) = spec.as_record() else { return Vec::new() };
+    let mut sizes: BTreeMap<String, usize> = BTreeMap::new();
+    for (name, field) in &record.fields {
+        *sizes.entry(first_word(name)).or_default() += leaves(&field.schema);
+    }
+    sizes.retain(|_, size| *size >= GROUP_LEAVES);
+    let named = |word: &String, rule: &str| {
+        record.fields.keys().any(|name| first_word(name) == *word && rule.contains(&format!("self.{name}")))
+    };
+    let alone = |word: &String| {
+        let others = || sizes.keys().filter(|other| *other != word);
+        !spec
+            .rules
+            .iter()
+            .any(|rule| named(word, &rule.rule) && others().any(|other| named(other, &rule.rule)))
+    };
+    sizes.keys().filter(|word| alone(word)).cloned().collect()
+}
+
+/// `backup` of `backupSchedule`.
+fn first_word(name: &str) -> String {
+    let end = name.find(|c: char| c.is_ascii_uppercase() || c == '_' || c == '-').unwrap_or(name.len());
+    name.get(..end).filter(|word| !word.is_empty()).unwrap_or(name).to_owned()
 }
 
 fn unit_of(name: &str) -> Option<(&'static str, &'static str)> {

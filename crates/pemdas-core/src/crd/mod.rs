@@ -12,6 +12,7 @@ mod definition;
 pub mod difference;
 mod embedded;
 mod gap;
+pub mod install;
 mod json;
 pub mod lints;
 mod merge;
@@ -24,7 +25,7 @@ mod status;
 mod validate;
 
 pub use definition::{KindDraft, VersionDraft, definition, plural_of};
-pub use embedded::{Leaves, embedded};
+pub use embedded::{Leaves, MergeKey, embedded, merge_keys};
 pub use gap::{Gap, Side};
 pub use json::{KEYWORDS, from_json, to_json};
 pub use merge::meet;

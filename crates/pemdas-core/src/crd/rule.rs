@@ -35,6 +35,9 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Invalid, Self::Forbidden, Self::Required, Self::Duplicate];
+
     /// As it is written.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -49,9 +52,7 @@ impl Reason {
     /// The reason of a name.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
-        [Self::Invalid, Self::Forbidden, Self::Required, Self::Duplicate]
-            .into_iter()
-            .find(|reason| reason.name() == name)
+        Self::ALL.into_iter().find(|reason| reason.name() == name)
     }
 }
 

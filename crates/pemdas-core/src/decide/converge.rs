@@ -6,6 +6,7 @@
 use super::{
     Cause,
     desired::Desired,
+    inventory::Item,
     pass::{Member, Pass},
     reason,
 };
@@ -14,7 +15,7 @@ use crate::{
     blueprint::{Conflict, Node, OnImmutable, Own, Replace},
     ledger::Slot,
     truth::Truth,
-    world::{Claim, DELETION_FINALIZER, FINALIZER, Live, OUR_PREFIX, Owner, Refusal, owner},
+    world::{DELETION_FINALIZER, FINALIZER, Live, OUR_PREFIX, Owner, Refusal, Touch, owner},
 };
 
 /// Within so many milliseconds ...
@@ -33,7 +34,7 @@ impl Pass<'_> {
         holds: &[Cause],
     ) {
         let key = &desired.key;
-        if let Some(why) = self.world.blind(&key.kind) {
+        if let Some(why) = self.facts.blind(&key.kind) {
             let blind = std::mem::replace(member, Member::new(None));
             *member = blind.unknown(Cause::Unknown(why));
             return;
@@ -46,29 +47,34 @@ impl Pass<'_> {
             member.causes.push(Cause::Unknown("whether it is needed is not known".to_owned()));
             return;
         }
-        let Some(live) = self.world.objects.get(key).cloned() else {
+        let Some(live) = self.facts.object(key) else {
             self.create(slot, node, desired, member, holds);
             return;
         };
-        match owner(&live, &self.world.root.instance) {
-            Owner::Us(claim) => self.ours(slot, node, desired, &live, &claim, member, holds),
+        if let Some(item) = self.inventory.get(key).cloned() {
+            self.change_ours(slot, node, desired, &item, member, holds);
+            return;
+        }
+        match owner(live, &self.facts.root().instance) {
+            // The inventory has all of these.
+            Owner::Us(_) => {}
             Owner::Unreadable => {
                 let text = format!("{key} has our label and an annotation that cannot be read");
                 member.causes.push(Cause::stalled(reason::UNREADABLE, text));
             }
             Owner::Another { uid, root } => {
-                let same_root = root.as_ref() == Some(&self.world.root.key);
+                let same_root = root.as_ref() == Some(&self.facts.root().key);
                 if same_root && self.annotation("reclaim") == Some(uid.as_str()) && member.open == Truth::True
                 {
-                    self.change(desired, &live, Some(live.resource_version), true, member);
+                    self.change(desired, live, Some(live.resource_version), true, member);
                 } else if same_root {
                     let text = format!(
                         "{key} was made for an earlier {} (uid {uid}); annotate the root with {OUR_PREFIX}reclaim={uid} to take it over",
-                        self.world.root.key
+                        self.facts.root().key
                     );
                     member.causes.push(Cause::stalled(reason::EXISTS, text));
                 } else if mutant!(TakeClaimed) {
-                    self.change(desired, &live, None, true, member);
+                    self.change(desired, live, None, true, member);
                 } else {
                     let text = format!("{key} belongs to another instance (root uid {uid})");
                     member.causes.push(Cause::stalled(reason::EXISTS, text));
@@ -78,7 +84,7 @@ impl Pass<'_> {
                 member.causes.extend(holds.iter().cloned());
                 if member.open == Truth::True && !live.terminating {
                     let force = node.conflict == Conflict::Force;
-                    self.change(desired, &live, Some(live.resource_version), force, member);
+                    self.change(desired, live, Some(live.resource_version), force, member);
                 }
             }
             Owner::Nobody => {
@@ -89,8 +95,7 @@ impl Pass<'_> {
     }
 
     fn create(&mut self, slot: &Slot, node: &Node, desired: &Desired, member: &mut Member, holds: &[Cause]) {
-        let last =
-            self.world.vanished.get(&desired.key) == Some(&desired.digest) && !mutant!(NoRepairWhileHeld);
+        let last = self.facts.vanished(&desired.key) == Some(desired.digest) && !mutant!(NoRepairWhileHeld);
         if member.open != Truth::True && !last && !mutant!(HeldCreates) {
             member.causes.extend(holds.iter().cloned());
             if member.causes.is_empty() {
@@ -102,38 +107,36 @@ impl Pass<'_> {
             return;
         }
         if node.replace == Replace::Before && !mutant!(ReplaceBeforeAtOnce) {
-            let old = self.inventory.iter().find(|(key, (_, claim))| {
-                **key != desired.key && claim.node == slot.node && claim.member == slot.member
-            });
+            let mut made = self.claims_of(&slot.node);
+            let old = made.find(|(key, it)| **key != desired.key && it.claim.member == slot.member);
             if let Some((key, _)) = old {
                 member.causes.push(Cause::Pending(format!("{key} has to go first")));
                 return;
             }
         }
         member.causes.push(Cause::Pending("it is being created".to_owned()));
-        let action = Action::Create { key: desired.key.clone(), body: desired.body.clone() };
+        let action = Action::Create { key: desired.key.clone(), body: self.body(desired).clone() };
         self.send(action, member);
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what is wanted, what is there, and who asks")]
-    fn ours(
+    fn change_ours(
         &mut self,
         slot: &Slot,
         node: &Node,
         desired: &Desired,
-        live: &Live,
-        claim: &Claim,
+        item: &Item,
         member: &mut Member,
         holds: &[Cause],
     ) {
+        let live = &*item.live;
         if live.terminating && !mutant!(ApplyTerminating) {
             member.causes.push(Cause::Pending(format!("{} is being deleted", live.key)));
             return;
         }
         let has_states = self.program.states.contains_key(&slot.node);
         let version = has_states.then_some(live.resource_version).filter(|_| !mutant!(StatesWithoutVersion));
-        if claim.applied == desired.digest {
-            if live.covers(&self.manager, &desired.body) || mutant!(IgnoreDrift) {
+        if item.claim.applied == desired.digest {
+            if self.covers(desired, item) || mutant!(IgnoreDrift) {
                 member.settled = member.open;
                 member.causes.extend(holds.iter().cloned());
                 return;
@@ -167,19 +170,14 @@ impl Pass<'_> {
             key: live.key.clone(),
             uid: live.uid.clone(),
             resource_version: version,
-            body: desired.body.clone(),
+            body: self.body(desired).clone(),
             force,
         };
-        match self.world.refused.get(&live.key).filter(|it| it.tried == action.tried()).map(|it| &it.refusal)
-        {
+        let refused = self.facts.refused(&live.key).filter(|it| it.tried == action.tried());
+        match refused.map(|it| &it.refusal) {
             Some(Refusal::Immutable(field)) if node.on_immutable == OnImmutable::Recreate => {
                 member.causes.push(Cause::Pending(format!("{field} may not change: it is made anew")));
-                let delete = Action::Delete {
-                    key: live.key.clone(),
-                    uid: live.uid.clone(),
-                    resource_version: live.resource_version,
-                };
-                self.push(delete);
+                self.push(Action::delete(live));
             }
             Some(Refusal::Immutable(field)) => {
                 let text = format!("{field} may not change");
@@ -213,17 +211,26 @@ impl Pass<'_> {
             key: live.key.clone(),
             uid: live.uid.clone(),
             resource_version: version,
-            body: desired.body.clone(),
+            body: self.body(desired).clone(),
             force,
         };
         self.send(action, member);
     }
 
     fn send(&mut self, action: Action, member: &mut Member) {
-        match self.back_off(&action) {
-            Some(cause) => member.causes.push(cause),
-            None => self.push(action),
+        member.causes.extend(self.try_again(action));
+    }
+
+    /// Whether our entry of managed fields covers what is wanted; known while neither of the two changes.
+    fn covers(&mut self, desired: &Desired, item: &Item) -> bool {
+        if item.covered.get() == Some(desired.digest) {
+            return true;
         }
+        let covers = item.live.covers(&self.manager, self.body(desired));
+        if covers && let Some(item) = self.inventory.get(&desired.key) {
+            item.covered.set(Some(desired.digest));
+        }
+        covers
     }
 
     /// A human opens a gate for one digest.
@@ -238,7 +245,7 @@ impl Pass<'_> {
 
     /// Our finalizers are on the root before the first object that needs them.
     pub(super) fn finalized(&mut self, key: &crate::world::ObjectKey, member: &mut Member) -> bool {
-        let root = &self.world.root.key;
+        let root = &self.facts.root().key;
         let outside = !root.namespace.is_empty() && root.namespace != key.namespace;
         let mut wanted = std::collections::BTreeSet::new();
         if self.program.ordered || outside {
@@ -247,18 +254,20 @@ impl Pass<'_> {
         if self.program.has_deletion() {
             wanted.insert(DELETION_FINALIZER.to_owned());
         }
+        self.facts.read(Touch::ROOT_MARKS);
         let has: std::collections::BTreeSet<_> =
             self.root.finalizers.iter().filter(|it| it.starts_with(OUR_PREFIX)).cloned().collect();
         if wanted.is_subset(&has) || self.root.terminating || mutant!(NoFinalizer) {
             return true;
         }
         member.causes.push(Cause::Pending("the root gets our finalizer first".to_owned()));
-        if self.world.writes.contains_key(root) {
+        if self.facts.has_write(root) {
             return false;
         }
+        self.facts.read(Touch::ROOT);
         let finalizers = wanted.union(&has).cloned().collect();
         let action = Action::Finalize {
-            uid: self.world.root.uid.clone(),
+            uid: self.facts.root().uid.clone(),
             resource_version: self.root.resource_version,
             finalizers,
         };
@@ -268,16 +277,16 @@ impl Pass<'_> {
 
     /// Whether another manager takes our fields again and again.
     fn contended(&mut self, live: &Live) -> Option<Cause> {
-        let reversals = self.world.reversals.get(&live.key)?;
+        let reversals = self.facts.reversals(&live.key)?;
         let (last, who) = reversals.last()?;
-        let from = self.world.now.saturating_sub(CONTENTION_WINDOW);
+        let from = self.facts.now().saturating_sub(CONTENTION_WINDOW);
         let recent = reversals.iter().filter(|(at, other)| *at >= from && other == who).count();
         if recent < MAX_REVERSALS || mutant!(FightForEver) {
             return None;
         }
         let text = format!("{who} takes fields of {} again and again", live.key);
         let again = last.saturating_add(CONTENTION_WINDOW);
-        self.wake_at(again.max(self.world.now + 1));
+        self.wake_at(again.max(self.facts.now() + 1));
         Some(Cause::stalled(reason::CONTENDED, text))
     }
 }

@@ -7,9 +7,9 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use super::{
     Cause, Decision, Mode, NodeState, Phase,
+    inventory::{Inventory, Item},
     pass::{Found, Pass, idle},
-    reason,
-    removal::{self, Inventory},
+    reason, removal,
 };
 use crate::{
     action::{Action, Event},
@@ -17,8 +17,7 @@ use crate::{
     program::Program,
     truth::Truth,
     world::{
-        Claim, DELETION_FINALIZER, FINALIZER, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Owner,
-        Sight, World, owner,
+        Claim, DELETION_FINALIZER, FINALIZER, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Sight, World,
     },
 };
 
@@ -49,6 +48,7 @@ pub(super) fn delete(program: Option<&Program>, world: &World, root: &Arc<Live>)
         return idle(&Cause::stalled(reason::DELETION, text));
     };
     let mut pass = Pass::new(program, world, root, Mode::Deleting);
+    pass.contradictions();
     pass.walk();
     let open = pass.deletion_open();
     if open.is_empty() && pass.asked.open.is_empty() && pass.instance.is_empty() {
@@ -83,14 +83,16 @@ fn go_on(world: &World, root: &Live, warning: &str) -> Decision {
 impl Pass<'_> {
     /// The revision at which the deletion began is recorded, and the states that it names are due again.
     fn begin_record(&mut self) {
-        let begun = self.ledger.as_ref().is_some_and(|it| it.deleting.is_none());
+        let begun = self.ledger().is_some_and(|it| it.deleting.is_none());
         if !begun {
             return;
         }
-        self.next_ledger.deleting = Some(self.program.revision.name.clone());
         let named: Vec<_> = self.deletion.keys().cloned().collect();
-        for (slot, entry) in &mut self.next_ledger.entries {
-            let is_state = self.program.node(&slot.node).is_some_and(|it| it.state_of.is_some());
+        let program = self.program;
+        let record = self.record();
+        record.deleting = Some(program.revision.name.clone());
+        for (slot, entry) in &mut record.entries {
+            let is_state = program.node(&slot.node).is_some_and(|it| it.state_of.is_some());
             if is_state && named.contains(&slot.node) {
                 entry.due = true;
             }
@@ -100,10 +102,14 @@ impl Pass<'_> {
     /// What keeps the deletion's own nodes from being through.
     fn deletion_open(&mut self) -> Vec<Cause> {
         let mut open = Vec::new();
-        if self.ledger.as_ref().is_none_or(|it| it.deleting.is_none()) {
+        if self.ledger().is_none_or(|it| it.deleting.is_none()) {
             open.push(Cause::Pending("the beginning of the deletion is being recorded".to_owned()));
         }
-        let overdue = self.world.root.going_since.is_some_and(|it| self.world.now > it + MAX_DELETION);
+        let due = self.facts.root().going_since.map(|it| it + MAX_DELETION);
+        let overdue = due.is_some_and(|it| self.facts.now() > it);
+        if let Some(due) = due.filter(|_| !overdue) {
+            self.wake_at(due + 1);
+        }
         let names: Vec<_> = self.deletion.iter().map(|(name, need)| (name.clone(), *need)).collect();
         for (name, need) in names {
             if name == self.program.root || need == Truth::False {
@@ -148,7 +154,10 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
     if program.is_none() && mutant!(BrokenBlocksRemoval) {
         return decision;
     }
-    let (inventory, mut left) = inventory(world);
+    let inventory = Inventory::of(world);
+    let unreadable = inventory.unreadable.iter();
+    let mut left: Vec<_> =
+        unreadable.map(|key| format!("{key} has an annotation that cannot be read: it is left")).collect();
     let unsynced = world.kinds.iter().find(|(kind, view)| {
         view.sight == Sight::Unsynced || (view.sight == Sight::Synced && world.blind(kind).is_some())
     });
@@ -169,7 +178,7 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
         decision.conditions.stalled = left;
         return decision;
     }
-    for (key, (live, claim)) in &inventory {
+    for (key, Item { live, claim, .. }) in inventory.iter() {
         if stays(world, live, claim) {
             continue;
         }
@@ -179,12 +188,12 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
         }
         open = true;
         let slot = Slot::new(&claim.node, &claim.member);
-        let gone = |it: &ObjectKey| inventory.get(it).is_none_or(|(live, claim)| stays(world, live, claim));
+        let gone = |it: &ObjectKey| inventory.get(it).is_none_or(|it| stays(world, &it.live, &it.claim));
         let holders = blocked.get(key).into_iter().flatten();
         let holders = holders.filter(|it| !removal::left_behind(world, it) && !gone(it));
         let waits: Vec<_> = holders
             .filter_map(|it| inventory.get(it))
-            .map(|(_, it)| Cause::Waits { on: Slot::new(&it.node, &it.member), reasons: Vec::new() })
+            .map(|it| Cause::Waits { on: Slot::new(&it.claim.node, &it.claim.member), reasons: Vec::new() })
             .collect();
         let causes = if waits.is_empty() { remove_one(world, live, claim, &mut decision) } else { waits };
         decision.nodes.insert(slot, NodeState { phase: Phase::Removing, causes });
@@ -220,8 +229,7 @@ fn remove_one(world: &World, live: &Live, claim: &Claim, decision: &mut Decision
         return vec![Cause::Pending("our last write was not seen yet".to_owned())];
     }
     let action = if world.root.orphaning && !mutant!(DeleteTheKept) {
-        let (key, uid, resource_version) = (live.key.clone(), live.uid.clone(), live.resource_version);
-        Some(Action::Release { key, uid, resource_version, disown: false })
+        Some(Action::release(live, false))
     } else {
         removal::removal(live, claim, true)
     };
@@ -238,23 +246,6 @@ fn remove_one(world: &World, live: &Live, claim: &Claim, decision: &mut Decision
     }
     decision.actions.push(action);
     vec![Cause::Pending(format!("{} is being removed", live.key))]
-}
-
-fn inventory(world: &World) -> (Inventory, Vec<String>) {
-    let mut inventory = Inventory::new();
-    let mut left = Vec::new();
-    for (key, live) in &world.objects {
-        match owner(live, &world.root.instance) {
-            Owner::Us(claim) => {
-                inventory.insert(key.clone(), (live.clone(), *claim));
-            }
-            Owner::Unreadable => {
-                left.push(format!("{key} has an annotation that cannot be read: it is left"));
-            }
-            Owner::Nobody | Owner::Another { .. } => {}
-        }
-    }
-    (inventory, left)
 }
 
 /// Nothing is left: the ledger goes, then our finalizers, then the root.

@@ -1,37 +1,58 @@
 //! What a node wants: its identity, and the whole object to apply with what the inventory needs written on it.
 
-use serde_json::{Map, Value, json};
+use std::{cell::OnceCell, sync::Arc};
+
+use serde_json::{Value, json};
 
 use super::{
     Cause,
     edges::Edges,
-    inputs,
-    pass::{Asked, Found, Pass},
+    inputs::{self, The},
+    pass::{Asked, Data, Found, NodeView, Pass},
     reason,
 };
 use crate::{
     blueprint::{Conflict, Function, Input, NamePart, NameSegment, Node, ObjectIdentity, OnDelete},
-    digest::Digest,
+    digest::{Digest, Digester},
     evaluate::Form,
     ledger::Slot,
+    path::FieldPath,
     truth::Truth,
     world::{CLAIM_ANNOTATION, Claim, FINALIZER, KindKey, ObjectKey, ROOT_LABEL, without},
 };
 
 /// What a node wants.
-#[derive(Debug, Clone)]
 pub(super) struct Desired {
     pub(super) key: ObjectKey,
-    /// The whole object to apply.
-    pub(super) body: Value,
     pub(super) digest: Digest,
+    claim: Arc<Claim>,
+    rendered: Rendered,
+    patch: Option<Data>,
+    /// Without the fields that were yielded.
+    yielded: Vec<FieldPath>,
+    body: OnceCell<Value>,
+}
+
+/// What a template gave, and the digest of the question.
+#[derive(Debug, Clone)]
+pub(super) struct Rendered {
+    pub(super) data: Data,
+    question: Digest,
+}
+
+/// What a slot wanted last, by the digest of the question and what was written on it.
+#[derive(Debug, Clone)]
+pub(super) struct Kept {
+    question: Digest,
+    key: ObjectKey,
+    claim: Arc<Claim>,
 }
 
 /// What is written on the object besides its template.
 #[derive(Default, Clone)]
 pub(super) struct Marks {
-    /// The state it is in and the digest of that state's patch.
-    pub(super) state: Option<(String, Value)>,
+    /// The state it is in, and that state's patch.
+    pub(super) state: Option<(String, Data)>,
     pub(super) attempt: Option<(Digest, u32)>,
 }
 
@@ -49,7 +70,7 @@ impl Pass<'_> {
             return Err(Cause::stalled(reason::ERROR, "its kind is not known"));
         };
         let kind = KindKey::new(api_version, kind);
-        let Some(namespaced) = self.world.kinds.get(&kind).map(|it| it.namespaced) else {
+        let Some(namespaced) = self.facts.kind(&kind).map(|it| it.namespaced) else {
             return Err(Cause::Unknown(format!("{kind} is not listed yet")));
         };
         if node.late_name {
@@ -57,11 +78,11 @@ impl Pass<'_> {
         }
         let computed = |part: &NamePart| matches!(part, NamePart::Computed(_));
         let (name, namespace) = if computed(&object.name) || computed(&object.namespace) {
-            let mut the = Map::from_iter([("root".to_owned(), self.root_input.clone())]);
-            the.extend(each.map(|it| ("each".to_owned(), it.clone())));
-            match self.ask(function, Form::Identity, &Value::Object(the)) {
+            let the =
+                The { root: Data::Value(self.root_input()), extracts: None, each, own: None, seed: None };
+            match self.ask(function, Form::Identity, &the) {
                 Asked::Value(metadata) => {
-                    let text = |field| metadata.get(field).and_then(Value::as_str).map(str::to_owned);
+                    let text = |field| metadata.value().get(field).and_then(Value::as_str).map(str::to_owned);
                     (text("name"), text("namespace"))
                 }
                 Asked::Unknown(why) => return Err(Cause::Unknown(format!("its name: {why}"))),
@@ -86,7 +107,7 @@ impl Pass<'_> {
         let namespace = match namespace {
             _ if !namespaced => String::new(),
             Some(namespace) => namespace,
-            None => self.world.root.key.namespace.clone(),
+            None => self.facts.root().key.namespace.clone(),
         };
         if namespaced && namespace.is_empty() {
             return Err(Cause::stalled(reason::ERROR, "its object has no namespace, and the root has none"));
@@ -96,13 +117,14 @@ impl Pass<'_> {
 
     fn name_part(&self, part: &NamePart, each: Option<&Value>) -> Result<Option<String>, Cause> {
         let NamePart::Pattern(segments) = part else { return Ok(None) };
+        let root = self.root_input();
         let mut text = String::new();
         for segment in segments {
             match segment {
                 NameSegment::Text(literal) => text.push_str(literal),
                 NameSegment::Input(read) => {
                     let from = match read.input() {
-                        Input::Root => Some(&self.root_input),
+                        Input::Root => Some(&*root),
                         Input::Each => each,
                         _ => None,
                     };
@@ -127,27 +149,27 @@ impl Pass<'_> {
         edges: &Edges,
         each: Option<&Value>,
         own: &Found,
-    ) -> Result<Value, Cause> {
+    ) -> Result<Rendered, Cause> {
         let reads_own = inputs::reads_own(function);
         let mut the = self.the(function, edges, each, reads_own.then_some(own))?;
         if inputs::reads_seed(function) {
-            let seed = self.seed(slot)?;
-            the["seed"] = seed;
+            the.seed = Some(self.seed(slot)?);
         }
         let rendered = self.rendered(function, &the)?;
         if reads_own {
             // What the template makes of its own result must be that result, or it would be applied for ever.
-            the["self"] = rendered.clone();
-            if self.rendered(function, &the)? != rendered && !mutant!(UnsteadyTemplates) {
+            the.own = Some(rendered.data.clone());
+            if self.rendered(function, &the)?.data != rendered.data && !mutant!(UnsteadyTemplates) {
                 return Err(Cause::stalled(reason::UNSTEADY, "its template changes its own result"));
             }
         }
         Ok(rendered)
     }
 
-    fn rendered(&mut self, function: &Function, the: &Value) -> Result<Value, Cause> {
-        match self.ask(function, Form::Whole, the) {
-            Asked::Value(value) if value.is_object() => Ok(value),
+    fn rendered(&mut self, function: &Function, the: &The<'_>) -> Result<Rendered, Cause> {
+        let (question, asked) = self.ask_keyed(function, Form::Whole, the);
+        match asked {
+            Asked::Value(data) if data.value().is_object() => Ok(Rendered { data, question }),
             Asked::Value(_) => Err(Cause::stalled(reason::ERROR, "its template gives no record")),
             Asked::Error(text) => Err(Cause::stalled(reason::ERROR, text)),
             Asked::Unknown(text) => Err(Cause::Unknown(text)),
@@ -165,18 +187,15 @@ impl Pass<'_> {
         each: Option<&Value>,
         identity: Result<ObjectKey, Cause>,
         own: &Found,
-        patch: Option<(String, Value)>,
+        patch: Option<(String, Data)>,
     ) -> Result<Desired, Cause> {
-        let mut rendered = self.render(slot, function, edges, each, own)?;
+        let rendered = self.render(slot, function, edges, each, own)?;
         let key = match identity {
             Ok(key) => key,
-            Err(_) if node.late_name => self.late_identity(&rendered)?,
+            Err(_) if node.late_name => self.late_identity(rendered.data.value())?,
             Err(cause) => return Err(cause),
         };
-        if let Some((_, patch)) = &patch {
-            merge(&mut rendered, patch);
-        }
-        self.marked(slot, node, key, rendered, &Marks { state: patch, attempt: None })
+        self.marked(slot, node, key, rendered, Marks { state: patch, attempt: None })
     }
 
     fn late_identity(&self, rendered: &Value) -> Result<ObjectKey, Cause> {
@@ -186,54 +205,63 @@ impl Pass<'_> {
             &text(rendered, "kind").unwrap_or_default(),
         );
         let metadata = rendered.get("metadata").cloned().unwrap_or_default();
-        let namespaced = self.world.kinds.get(&kind).is_some_and(|it| it.namespaced);
+        let namespaced = self.facts.kind(&kind).is_some_and(|it| it.namespaced);
         self.identified(kind, namespaced, text(&metadata, "name"), text(&metadata, "namespace"))
     }
 
-    /// Writes on a rendered object what the inventory needs.
+    /// What is wanted with what the inventory needs written on it. The whole object is only made where it is needed:
+    /// a settled one is told by its digest.
     pub(super) fn marked(
         &mut self,
         slot: &Slot,
         node: &Node,
         key: ObjectKey,
-        mut body: Value,
-        marks: &Marks,
+        rendered: Rendered,
+        marks: Marks,
     ) -> Result<Desired, Cause> {
-        if !body.get("metadata").is_some_and(Value::is_object) {
-            body["metadata"] = json!({});
-        }
-        body["metadata"]["name"] = json!(key.name);
-        if !key.namespace.is_empty() {
-            body["metadata"]["namespace"] = json!(key.namespace);
-        }
-        let orphan = node.on_delete == OnDelete::Orphan;
-        let owned = self.owns(&key) && !orphan;
-        if owned {
-            body["metadata"]["ownerReferences"] = json!([{
-                "apiVersion": self.root.body.get("apiVersion"), "kind": self.root.body.get("kind"),
-                "name": self.world.root.key.name, "uid": self.world.root.uid,
-            }]);
-        }
-        if marks.attempt.is_some() && !mutant!(OnceWithoutFinalizer) {
-            body["metadata"]["finalizers"] = json!([FINALIZER]);
-        }
-        self.leave_out_yielded(node, &key, &mut body);
-        let mut claim = Claim {
-            root: self.world.root.key.clone(),
+        let claim = Claim {
+            root: self.facts.root().key.clone(),
             node: slot.node.clone(),
             state: marks.state.as_ref().map(|(name, _)| name.clone()),
             member: slot.member.clone(),
             after: self.after(&slot.node)?,
             revision: self.program.revision.name.clone(),
             ordinal: self.program.revision.ordinal,
-            applied: self.world.digest(&Value::Null),
-            patch: marks.state.as_ref().map(|(_, patch)| self.world.digest(patch)),
-            orphan,
-            owned,
+            applied: rendered.question,
+            patch: marks.state.as_ref().map(|(_, patch)| self.facts.digest(patch.value())),
+            orphan: node.on_delete == OnDelete::Orphan,
+            owned: node.on_delete != OnDelete::Orphan && self.owns(&key),
             attempt: marks.attempt,
         };
-        let digest = self.world.digest(&json!([
-            body,
+        let known = self.kept.get(slot).filter(|it| it.question == rendered.question && it.key == key);
+        let known = known.filter(|it| Claim { applied: it.claim.applied, ..claim.clone() } == *it.claim);
+        let known = known.filter(|_| node.conflict != Conflict::Yield).map(|it| it.claim.clone());
+        let mut desired = Desired {
+            digest: claim.applied,
+            claim: Arc::new(claim),
+            patch: marks.state.map(|(_, patch)| patch),
+            yielded: Vec::new(),
+            body: OnceCell::new(),
+            rendered,
+            key,
+        };
+        if let Some(known) = known {
+            desired.digest = known.applied;
+            desired.claim = known;
+            return Ok(desired);
+        }
+        let mut body = self.unclaimed(&desired);
+        if node.conflict == Conflict::Yield
+            && let Some(live) = self.facts.object(&desired.key)
+        {
+            // A field that another manager owns is not wanted at all.
+            desired.yielded = live.taken_from(&self.manager, &body).into_iter().map(|(_, at)| at).collect();
+            desired.yielded.iter().for_each(|at| without(&mut body, at.parts()));
+        }
+        let claim = &desired.claim;
+        let mut digester = Digester::new(self.facts.secret());
+        digester.value(&body);
+        digester.value(&json!([
             claim.node,
             claim.state,
             claim.member,
@@ -241,34 +269,60 @@ impl Pass<'_> {
             claim.orphan,
             claim.attempt
         ]));
-        claim.applied = digest;
-        if !body["metadata"].get("labels").is_some_and(Value::is_object) {
-            body["metadata"]["labels"] = json!({});
+        desired.digest = digester.end();
+        desired.claim = Arc::new(Claim { applied: desired.digest, ..(**claim).clone() });
+        let (question, key) = (desired.rendered.question, desired.key.clone());
+        self.kept.insert(slot.clone(), Kept { question, key, claim: desired.claim.clone() });
+        Ok(desired)
+    }
+
+    /// The object without the claim: what the digest is of.
+    fn unclaimed(&self, desired: &Desired) -> Value {
+        let (key, claim) = (&desired.key, &desired.claim);
+        let mut body = desired.rendered.data.value().clone();
+        if let Some(patch) = &desired.patch {
+            merge(&mut body, patch.value());
         }
-        if !body["metadata"].get("annotations").is_some_and(Value::is_object) {
-            body["metadata"]["annotations"] = json!({});
+        if !body.get("metadata").is_some_and(Value::is_object) {
+            body["metadata"] = json!({});
         }
-        body["metadata"]["labels"][ROOT_LABEL] = json!(self.world.root.instance);
-        let text = serde_json::to_string(&claim).unwrap_or_default();
-        body["metadata"]["annotations"][CLAIM_ANNOTATION] = json!(text);
-        Ok(Desired { key, body, digest })
+        body["metadata"]["name"] = json!(key.name);
+        if !key.namespace.is_empty() {
+            body["metadata"]["namespace"] = json!(key.namespace);
+        }
+        if claim.owned {
+            body["metadata"]["ownerReferences"] = json!([{
+                "apiVersion": self.root.body.get("apiVersion"), "kind": self.root.body.get("kind"),
+                "name": self.facts.root().key.name, "uid": self.facts.root().uid,
+            }]);
+        }
+        if claim.attempt.is_some() && !mutant!(OnceWithoutFinalizer) {
+            body["metadata"]["finalizers"] = json!([FINALIZER]);
+        }
+        desired.yielded.iter().for_each(|at| without(&mut body, at.parts()));
+        body
+    }
+
+    /// The whole object to apply.
+    pub(super) fn body<'d>(&self, desired: &'d Desired) -> &'d Value {
+        desired.body.get_or_init(|| {
+            let mut body = self.unclaimed(desired);
+            for field in ["labels", "annotations"] {
+                if !body["metadata"].get(field).is_some_and(Value::is_object) {
+                    body["metadata"][field] = json!({});
+                }
+            }
+            body["metadata"]["labels"][ROOT_LABEL] = json!(self.facts.root().instance);
+            let text = serde_json::to_string(&*desired.claim).unwrap_or_default();
+            body["metadata"]["annotations"][CLAIM_ANNOTATION] = json!(text);
+            body
+        })
     }
 
     /// Only where the garbage collector may take it in any order: it knows no edges.
     fn owns(&self, key: &ObjectKey) -> bool {
-        let root = &self.world.root.key;
+        let root = &self.facts.root().key;
         !self.program.ordered && (root.namespace.is_empty() || root.namespace == key.namespace)
-    }
-
-    /// With `'Yield`, a field that another manager owns is not wanted at all.
-    fn leave_out_yielded(&self, node: &Node, key: &ObjectKey, body: &mut Value) {
-        if node.conflict != Conflict::Yield {
-            return;
-        }
-        let Some(live) = self.world.objects.get(key) else { return };
-        for (_, path) in live.taken_from(&self.manager, body) {
-            without(body, path.parts());
-        }
     }
 
     /// The nodes it comes after, each with a digest of the objects that node has now.
@@ -286,17 +340,21 @@ impl Pass<'_> {
     /// A digest of the objects a node has now.
     pub(super) fn token(&self, name: &str) -> Result<Digest, Cause> {
         let once = self.program.node(name).is_some_and(|it| it.once.is_some());
-        let Some(view) = self.nodes.get(name).filter(|_| !once) else {
-            return Ok(self.world.digest(&json!(name)));
+        let Some(view) = self.earlier(name).filter(|_| !once) else {
+            return Ok(self.facts.digest(&json!(name)));
         };
-        let mut keys = Vec::new();
+        view.token.ok_or_else(|| Cause::Unknown(format!("the name of {name} is not known")))
+    }
+
+    /// What [`Self::token`] gives for a node that was just looked at.
+    pub(super) fn token_of(&self, view: &NodeView) -> Option<Digest> {
+        let mut digester = Digester::new(self.facts.secret());
         for member in view.members.values() {
-            let Some(key) = &member.key else {
-                return Err(Cause::Unknown(format!("the name of {name} is not known")));
-            };
-            keys.push(key.to_value());
+            let key = member.key.as_ref()?;
+            let parts = [&key.kind.group, &key.kind.kind, &key.namespace, &key.name];
+            parts.into_iter().for_each(|part| digester.text(part));
         }
-        Ok(self.world.digest(&Value::Array(keys)))
+        Some(digester.end())
     }
 }
 

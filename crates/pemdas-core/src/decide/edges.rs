@@ -9,24 +9,35 @@ use serde_json::Value;
 
 use super::{
     Cause,
-    pass::{Asked, Found, Member, Pass, record},
+    facts::Facts,
+    pass::{Asked, Data, Found, Member, Pass, record},
 };
 use crate::{
     blueprint::{Body, Function, SequenceEdge, WantedShape, WantedShapeForm},
-    evaluate::Form,
+    digest::Digest,
+    evaluate::{Form, projected},
+    graph::Vertex,
     ledger::{End, Slot},
     path::FieldPath,
     program::Program,
     shape::{Contracts, Judgement, Live as Judged, Shape, Why},
     truth::Truth,
-    world::World,
+    world::Touch,
 };
 
+/// What an edge took from a precursor: the digest of the question says whether it would take the same again.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Taken {
+    slot: Slot,
+    pub(super) precursor: String,
+    question: Digest,
+}
+
 /// The edges into a node, or into one member of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Edges {
     pub(super) open: Truth,
-    pub(super) extracts: BTreeMap<String, Value>,
+    pub(super) extracts: BTreeMap<String, Data>,
     /// The extracts that are not known, and why.
     pub(super) missing: BTreeMap<String, String>,
     pub(super) causes: Vec<Cause>,
@@ -78,32 +89,67 @@ impl Pass<'_> {
     }
 
     fn extract(&mut self, slot: &Slot, precursor: &str, edge: &SequenceEdge, function: &Function) -> Asked {
-        let live = if precursor == self.program.root {
-            Found::Present(self.root.body.clone())
-        } else {
-            match self.nodes.get(precursor) {
-                Some(view) if view.need != Truth::False => {
-                    let members: Vec<_> =
-                        view.members.iter().filter(|(key, _)| !edge.each || **key == slot.member).collect();
-                    if !view.members_known && view.collection {
-                        Found::Unknown(format!("the members of {precursor} are not known"))
-                    } else if view.collection && !edge.each {
-                        together(precursor, &members)
-                    } else {
-                        members.first().map_or(Found::Absent, |(_, it)| it.found.clone())
-                    }
+        match self.source(slot, precursor, edge) {
+            Found::Present(value) => {
+                let (question, asked) = self.ask_keyed(function, Form::Whole, value.value());
+                if precursor != self.program.root {
+                    let (slot, precursor) = (slot.clone(), precursor.to_owned());
+                    self.taken.push(Taken { slot, precursor, question });
                 }
-                _ => return Asked::Unknown(format!("{precursor} is not needed")),
+                asked
             }
+            Found::Absent => {
+                self.facts.read(Touch::found(precursor));
+                Asked::Unknown(format!("{precursor} is not there"))
+            }
+            Found::Unknown(why) => {
+                self.facts.read(Touch::found(precursor));
+                Asked::Unknown(why)
+            }
+        }
+    }
+
+    /// What an edge takes data from.
+    fn source(&self, slot: &Slot, precursor: &str, edge: &SequenceEdge) -> Found {
+        if precursor == self.program.root {
+            return Found::Present(self.root_body());
+        }
+        let Some(view) = self.earlier(precursor).filter(|it| it.need != Truth::False) else {
+            return Found::Unknown(format!("{precursor} is not needed"));
+        };
+        let members = || view.members.iter().filter(|(key, _)| !edge.each || **key == slot.member);
+        let found = if !view.members_known && view.collection {
+            Found::Unknown(format!("the members of {precursor} are not known"))
+        } else if view.collection && !edge.each {
+            together(precursor, members())
+        } else {
+            members().next().map_or(Found::Absent, |(_, it)| it.found.clone())
         };
         let optional =
             matches!(self.program.node(precursor).map(|it| &it.body), Some(Body::Observe(it)) if it.optional);
-        match live {
-            Found::Present(value) => self.ask(function, Form::Whole, &value),
-            Found::Absent if optional => self.ask(function, Form::Whole, &Value::Null),
-            Found::Absent => Asked::Unknown(format!("{precursor} is not there")),
-            Found::Unknown(why) => Asked::Unknown(why),
+        match found {
+            Found::Absent if optional => Found::Present(Data::from(Value::Null)),
+            found => found,
         }
+    }
+
+    /// Whether a step would still take the same from a precursor whose objects look different now.
+    pub(super) fn takes_the_same(&self, vertex: &Vertex, taken: &Taken) -> bool {
+        let program = self.program;
+        let before = match vertex {
+            Vertex::Node(_) => program.node(&taken.slot.node).map(|it| &it.before),
+            Vertex::Condition { from, to, deleting } => {
+                program.condition(from, to, *deleting).map(|it| &it.before)
+            }
+        };
+        let Some(edge) = before.and_then(|it| it.get(&taken.precursor)) else { return false };
+        let (Some(function), Found::Present(value)) =
+            (&edge.extract, self.source(&taken.slot, &taken.precursor, edge))
+        else {
+            return false;
+        };
+        let (secret, revision) = (self.facts.secret(), &program.revision.name);
+        projected(secret, revision, function, Form::Whole, value.value()).0 == taken.question
     }
 
     fn edge(
@@ -117,14 +163,18 @@ impl Pass<'_> {
         let on = Slot::new(precursor, "");
         if precursor == self.program.root {
             let Some(until) = &edge.until else { return (Truth::True, Vec::new()) };
-            let found = Found::Present(self.root.body.clone());
+            let found = Found::Present(self.root_body());
             let judgement = self.judge(until, &found, edges, each);
             return (judgement.truth, vec![Cause::Waits { on, reasons: judgement.why }]);
         }
         if wants_absence(edge) && self.is_made(precursor) {
             return self.absence(precursor);
         }
-        let view = self.nodes.get(precursor);
+        let view = if edge.until.is_some() || mutant!(ReadyWithoutSettled) {
+            self.earlier_found(precursor)
+        } else {
+            self.earlier(precursor)
+        };
         match view.map_or(Truth::False, |it| it.need) {
             Truth::False if edge.extract.is_none() => return (Truth::True, Vec::new()),
             Truth::False => {
@@ -138,14 +188,15 @@ impl Pass<'_> {
             Truth::True => {}
         }
         let Some(view) = view else { return (Truth::True, Vec::new()) };
-        let mut members: Vec<(String, Member)> = view
+        let mut members: Vec<(String, Box<Member>)> = view
             .members
             .iter()
             .filter(|(key, _)| !edge.each || **key == slot.member)
             .map(|(key, member)| (key.clone(), member.clone()))
             .collect();
-        // A member that is not known yet is not one that does not exist.
-        if !view.members_known && (!edge.each || members.is_empty()) {
+        // With `each`, a member whose counterpart may still come waits as the others do.
+        let missing = edge.each && members.is_empty() && !mutant!(EachOpensEmpty);
+        if !view.members_known && (!edge.each || missing) {
             let text = format!("the members of {precursor} are not known");
             return (Truth::Unknown, vec![Cause::Unknown(text)]);
         }
@@ -187,7 +238,7 @@ impl Pass<'_> {
         let Some(until) = &edge.until else {
             let truth = if mutant!(ReadyWithoutSettled) && !once && !member.by_memory {
                 member.settled.or(Truth::True).and(match &member.found {
-                    Found::Present(live) => Shape::Ready.judge(Judged::Present(live)).truth,
+                    Found::Present(live) => Shape::Ready.judge(Judged::Present(live.value())).truth,
                     _ => Truth::False,
                 })
             } else {
@@ -227,13 +278,12 @@ impl Pass<'_> {
             .node(precursor)
             .and_then(|it| it.body.identity())
             .and_then(|it| Some(crate::world::KindKey::new(it.api_version.known()?, it.kind.known()?)));
-        if let Some(why) = kind.and_then(|kind| self.world.blind(&kind)) {
+        if let Some(why) = kind.and_then(|kind| self.facts.blind(&kind)) {
             return (Truth::Unknown, vec![Cause::Unknown(why)]);
         }
-        let key = self.nodes.get(precursor).and_then(|it| it.members.get("")).and_then(|it| it.key.clone());
-        let there =
-            self.inventory.iter().find(|(_, (_, claim))| claim.node == precursor).map(|(key, _)| key.clone());
-        let there = there.or_else(|| key.filter(|it| self.world.objects.contains_key(it)));
+        let key = self.earlier(precursor).and_then(|it| it.members.get("")).and_then(|it| it.key.clone());
+        let there = self.claims_of(precursor).next().map(|(key, _)| key.clone());
+        let there = there.or_else(|| key.filter(|it| self.facts.object(it).is_some()));
         if mutant!(AbsenceNeedsNeed) && self.needed(precursor) == Truth::False {
             return (Truth::True, Vec::new());
         }
@@ -268,7 +318,7 @@ impl Pass<'_> {
                     Ok(the) => self.ask(function, Form::Whole, &the),
                 };
                 match answer {
-                    Asked::Value(value) => match Shape::from_value(&value) {
+                    Asked::Value(value) => match Shape::from_value(value.value()) {
                         Ok(shape) => shape,
                         Err(problem) => return not_yet(problem.to_string()),
                     },
@@ -280,13 +330,12 @@ impl Pass<'_> {
     }
 
     pub(super) fn judge_shape(&mut self, shape: &Shape, found: &Found) -> Judgement {
-        let (world, program) = (self.world, self.program);
-        let contracts =
-            AskedContracts { world, program, asked: RefCell::new(std::mem::take(&mut self.asked)) };
+        let asked = RefCell::new(std::mem::take(&mut self.asked));
+        let contracts = AskedContracts { facts: &self.facts, program: self.program, asked };
         let judgement = match found {
             Found::Unknown(why) => shape.judge_with(Judged::Unknown(why), &contracts),
             Found::Absent => shape.judge_with(Judged::Absent, &contracts),
-            Found::Present(live) => shape.judge_with(Judged::Present(live), &contracts),
+            Found::Present(live) => shape.judge_with(Judged::Present(live.value()), &contracts),
         };
         self.asked = contracts.asked.into_inner();
         judgement
@@ -298,21 +347,21 @@ fn wants_absence(edge: &SequenceEdge) -> bool {
 }
 
 /// The members of a collection as one record; not known if one of them is not.
-fn together(precursor: &str, members: &[(&String, &Member)]) -> Found {
+fn together<'m>(precursor: &str, members: impl Iterator<Item = (&'m String, &'m Box<Member>)>) -> Found {
     let mut all = Vec::new();
     for (key, member) in members {
         match &member.found {
-            Found::Present(live) => all.push(((*key).clone(), live.clone())),
+            Found::Present(live) => all.push((key.clone(), live.value().clone())),
             Found::Absent => return Found::Unknown(format!("{precursor}[{key}] is not there")),
             Found::Unknown(why) => return Found::Unknown(why.clone()),
         }
     }
-    Found::Present(record(all))
+    Found::Present(Data::from(record(all)))
 }
 
 /// Contracts inside shapes are questions too.
 struct AskedContracts<'a> {
-    world: &'a World,
+    facts: &'a Facts<'a>,
     program: &'a Program,
     asked: RefCell<super::pass::Questions>,
 }
@@ -326,9 +375,9 @@ impl Contracts for AskedContracts<'_> {
             reads: vec![whole],
         };
         let revision = &self.program.revision.name;
-        match self.asked.borrow_mut().ask(self.world, revision, &function, Form::Contract, value) {
-            Asked::Value(Value::Bool(true)) => Some(Ok(())),
-            Asked::Value(other) => Some(Err(other.as_str().unwrap_or("it does not fit").to_owned())),
+        match self.asked.borrow_mut().ask(self.facts, revision, &function, Form::Contract, value).1 {
+            Asked::Value(it) if *it.value() == Value::Bool(true) => Some(Ok(())),
+            Asked::Value(other) => Some(Err(other.value().as_str().unwrap_or("it does not fit").to_owned())),
             Asked::Error(why) => Some(Err(why)),
             Asked::Unknown(_) => None,
         }

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::{
     Cause, Mode,
-    desired::Marks,
+    desired::{Marks, Rendered},
     edges::Edges,
-    pass::{Asked, Found, Member, Pass},
+    pass::{Asked, Data, Found, Member, Pass},
     reason,
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     ledger::{End, Entry, MAX_ENTRIES, MAX_RESULT_BYTES, Slot},
     shape::Shape,
     truth::Truth,
-    world::{Claim, FINALIZER, Live, ObjectKey},
+    world::{FINALIZER, Live, ObjectKey},
 };
 
 impl Pass<'_> {
@@ -40,7 +40,7 @@ impl Pass<'_> {
         let mut member = Member::new(identity.as_ref().ok().cloned());
         let frozen = self.mode == Mode::Deleting && !self.of_deletion(&slot.node);
         member.open = if frozen { Truth::False } else { edges.open };
-        let Some(ledger) = self.ledger.clone() else {
+        let Some(ledger) = self.ledger() else {
             return Some(member.unknown(Cause::Pending("the ledger is being written".to_owned())));
         };
         let rendered = self.render(slot, &template.function, &edges, each, &Found::Absent);
@@ -49,7 +49,7 @@ impl Pass<'_> {
                 Some(entry) => Ok(Some(entry.key)),
                 None => Err(cause.clone()),
             },
-            _ => self.key(slot, node, &edges, each, || rendered.clone().unwrap_or_default()),
+            _ => self.key(slot, node, &edges, each, rendered.as_ref().ok().map(|it| &it.data)),
         };
         let key = match key {
             Ok(None) => {
@@ -64,7 +64,7 @@ impl Pass<'_> {
             }
         };
         let kind = member.key.as_ref().map(|it| it.kind.clone());
-        if let Some(why) = kind.and_then(|kind| self.world.blind(&kind)) {
+        if let Some(why) = kind.and_then(|kind| self.facts.blind(&kind)) {
             return Some(member.unknown(Cause::Unknown(why)));
         }
         match ledger.entries.get(slot) {
@@ -92,14 +92,14 @@ impl Pass<'_> {
         member.end = entry.end;
         match entry.end {
             Some(End::Passed) => {
-                member.found = Found::Present(entry.result.clone());
+                member.found = Found::Present(Data::from(entry.result.clone()));
                 member.settled = Truth::True;
                 member.ready = Truth::True;
                 member.by_memory = true;
                 self.clean_up(slot, Some(entry));
             }
             Some(end) => {
-                member.found = Found::Present(entry.result.clone());
+                member.found = Found::Present(Data::from(entry.result.clone()));
                 self.clean_up(slot, Some(entry));
                 let retry = node.once.as_ref().map_or(0, |it| it.retry);
                 let (word, text) = match end {
@@ -111,7 +111,8 @@ impl Pass<'_> {
                 if (again || self.resumed()) && member.open == Truth::True {
                     let retries = if again { entry.retries + 1 } else { 0 };
                     self.attempt(slot, entry.key, retries);
-                    self.next_ledger.resumed = self.annotation("resume").unwrap_or_default().to_owned();
+                    let nonce = self.annotation("resume").unwrap_or_default().to_owned();
+                    self.record().resumed = nonce;
                 }
             }
             None => self.watch(slot, node, entry, edges, each, member),
@@ -120,16 +121,15 @@ impl Pass<'_> {
 
     /// A nonce of a human that was not used yet.
     fn resumed(&self) -> bool {
-        let used = self.ledger.as_ref().map(|it| it.resumed.as_str()).unwrap_or_default();
+        let used = self.ledger().map(|it| it.resumed.as_str()).unwrap_or_default();
         self.annotation("resume").is_some_and(|nonce| nonce != used || mutant!(ResumeForEver))
     }
 
-    fn object_of(&self, slot: &Slot, entry: &Entry) -> Option<(Arc<Live>, Claim)> {
+    fn object_of(&self, slot: &Slot, entry: &Entry) -> Option<Arc<Live>> {
         let attempt = Some((entry.key, entry.attempt));
-        self.inventory
-            .values()
-            .find(|(_, it)| it.node == slot.node && it.member == slot.member && it.attempt == attempt)
-            .cloned()
+        self.claims_of(&slot.node)
+            .find(|(_, it)| it.claim.member == slot.member && it.claim.attempt == attempt)
+            .map(|(_, it)| it.live.clone())
     }
 
     /// Looks for the end of an attempt and records it.
@@ -142,13 +142,13 @@ impl Pass<'_> {
         each: Option<&Value>,
         member: &mut Member,
     ) {
-        let Some((live, _)) = self.object_of(slot, entry) else { return };
+        let Some(live) = self.object_of(slot, entry) else { return };
         member.key = Some(live.key.clone());
         if let Some(cause) = self.unseen(&live.key) {
             member.causes.push(cause);
             return;
         }
-        let found = Found::Present(live.body.clone());
+        let found = Found::Present(Data::Live(live.clone()));
         let done = match node.once.as_ref().and_then(|it| it.done.as_ref()) {
             Some(wanted) => self.judge(wanted, &found, edges, each),
             None => self.judge_shape(&Shape::Complete, &found),
@@ -175,12 +175,12 @@ impl Pass<'_> {
         match result {
             Ok(result) => {
                 member.causes.push(Cause::Pending("its end is being recorded".to_owned()));
-                if let Some(next) = self.next_ledger.entries.get_mut(slot) {
+                if let Some(next) = self.record().entries.get_mut(slot) {
                     next.end = Some(end);
                     next.result = result;
                 }
                 if mutant!(ReleaseBeforeRecord) {
-                    self.release(&live);
+                    self.try_again(Action::release(&live, false));
                 }
             }
             Err(cause) => member.causes.push(cause),
@@ -190,7 +190,7 @@ impl Pass<'_> {
     fn result(&mut self, node: &Node, live: &Live) -> Result<Value, Cause> {
         let result = match node.once.as_ref().and_then(|it| it.result.as_ref()) {
             Some(function) => match self.ask(function, Form::Whole, &live.body) {
-                Asked::Value(value) => value,
+                Asked::Value(value) => value.value().clone(),
                 Asked::Unknown(text) => return Err(Cause::Unknown(format!("its result: {text}"))),
                 Asked::Error(text) => {
                     return Err(Cause::stalled(reason::ERROR, format!("its result: {text}")));
@@ -213,7 +213,7 @@ impl Pass<'_> {
         node: &Node,
         entry: &Entry,
         identity: Result<ObjectKey, Cause>,
-        rendered: Result<Value, Cause>,
+        rendered: Result<Rendered, Cause>,
         need: Truth,
         edges: &Edges,
         member: &mut Member,
@@ -228,9 +228,9 @@ impl Pass<'_> {
                 return;
             }
         };
-        let key = attempt_name(key, entry, self.world.digest(&json!([entry.key, entry.attempt])));
+        let key = attempt_name(key, entry, self.facts.digest(&json!([entry.key, entry.attempt])));
         let marks = Marks { state: None, attempt: Some((entry.key, entry.attempt)) };
-        match self.marked(slot, node, key, body, &marks) {
+        match self.marked(slot, node, key, body, marks) {
             Ok(desired) => {
                 self.converge(slot, node, &desired, need, member, &edges.causes);
                 member.settled = Truth::False;
@@ -270,14 +270,14 @@ impl Pass<'_> {
                 due: false,
                 vain: false,
             };
-            self.next_ledger.entries.insert(slot.clone(), entry);
+            self.record().entries.insert(slot.clone(), entry);
             return;
         }
         if member.open != Truth::True || need != Truth::True {
             member.causes.extend(edges.causes.iter().cloned());
             return;
         }
-        if first && self.next_ledger.entries.len() >= MAX_ENTRIES {
+        if first && self.next_ledger().entries.len() >= MAX_ENTRIES {
             let text = format!("the ledger has its {MAX_ENTRIES} entries already");
             member.causes.push(Cause::stalled(reason::ERROR, text));
             return;
@@ -296,87 +296,58 @@ impl Pass<'_> {
         each: Option<&Value>,
         member: &mut Member,
     ) {
-        let Some((live, _)) = self.object_of(slot, entry) else {
+        let Some(live) = self.object_of(slot, entry) else {
             let kind = member.key.as_ref().map(|it| &it.kind);
-            let in_flight = self
-                .world
-                .writes
-                .keys()
-                .filter(|key| Some(&key.kind) == kind)
-                .find(|key| self.world.unseen_write(key).is_some())
-                .cloned();
+            let in_flight = self.facts.unseen_of(kind);
             if let Some(key) = in_flight {
                 let cause = self.unseen(&key);
                 member.causes.extend(cause);
                 return;
             }
             // Never begun, or gone without a trace: either way it did not pass.
-            if let Some(next) = self.next_ledger.entries.get_mut(slot) {
+            if let Some(next) = self.record().entries.get_mut(slot) {
                 next.end = Some(End::Cut);
             }
             return;
         };
         self.watch(slot, node, entry, edges, each, member);
-        if self.next_ledger.entries.get(slot).is_some_and(|it| it.end.is_some()) {
+        if self.next_ledger().entries.get(slot).is_some_and(|it| it.end.is_some()) {
             return;
         }
         let text = format!("attempt {} for an older key has not ended ({})", entry.attempt, live.key);
         member.causes.insert(0, Cause::stalled(reason::SUPERSEDED, text));
         if node.superseded == Superseded::Cancel && !live.terminating && self.unseen(&live.key).is_none() {
-            let action = Action::Delete {
-                key: live.key.clone(),
-                uid: live.uid.clone(),
-                resource_version: live.resource_version,
-            };
-            match self.back_off(&action) {
-                Some(cause) => member.causes.push(cause),
-                None => self.push(action),
-            }
+            member.causes.extend(self.try_again(Action::delete(&live)));
         }
     }
 
     /// Takes our finalizer off once-objects whose end is on record, and deletes those of older attempts.
     fn clean_up(&mut self, slot: &Slot, current: Option<&Entry>) {
         let current = current.map(|it| (it.key, it.attempt));
-        let unfinished =
-            self.ledger.as_ref().and_then(|it| it.entries.get(slot)).is_some_and(|it| it.end.is_none());
+        let unfinished = self.ledger().and_then(|it| it.entries.get(slot)).is_some_and(|it| it.end.is_none());
         if unfinished {
             return;
         }
         let mine: Vec<_> = self
-            .inventory
-            .values()
-            .filter(|(_, it)| it.node == slot.node && it.member == slot.member && it.attempt.is_some())
-            .map(|(live, claim)| (live.clone(), claim.attempt))
+            .claims_of(&slot.node)
+            .filter(|(_, it)| it.claim.member == slot.member && it.claim.attempt.is_some())
+            .map(|(_, it)| (it.live.clone(), it.claim.attempt != current))
             .collect();
-        for (live, attempt) in mine {
-            if self.unseen(&live.key).is_some() {
-                continue;
-            }
-            if live.finalizers.contains(FINALIZER) {
-                self.release(&live);
-            } else if attempt != current && !live.terminating {
-                let action = Action::Delete {
-                    key: live.key.clone(),
-                    uid: live.uid.clone(),
-                    resource_version: live.resource_version,
-                };
-                if self.back_off(&action).is_none() {
-                    self.push(action);
-                }
-            }
+        for (live, older) in mine {
+            self.let_go(&live, older);
         }
     }
 
-    pub(super) fn release(&mut self, live: &Live) {
-        let action = Action::Release {
-            key: live.key.clone(),
-            uid: live.uid.clone(),
-            resource_version: live.resource_version,
-            disown: false,
-        };
-        if self.back_off(&action).is_none() {
-            self.push(action);
+    /// Takes our finalizer off a once-object; then, if nothing needs it any more, deletes it.
+    pub(super) fn let_go(&mut self, live: &Live, delete: bool) {
+        if self.unseen(&live.key).is_some() {
+            return;
+        }
+        // A refusal is not told: the node itself is where it should be, and it is tried again.
+        if live.finalizers.contains(FINALIZER) {
+            self.try_again(Action::release(live, false));
+        } else if delete && !live.terminating {
+            self.try_again(Action::delete(live));
         }
     }
 }

@@ -18,7 +18,9 @@ mod converge;
 mod deletion;
 mod desired;
 mod edges;
+mod facts;
 mod inputs;
+mod inventory;
 mod memo;
 mod memory;
 mod need;
@@ -28,6 +30,7 @@ mod removal;
 mod report;
 mod settled;
 mod states;
+mod status;
 mod why;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,10 +41,10 @@ use serde_json::Value;
 use crate::{
     action::Action,
     digest::Digest,
-    evaluate::{Evaluator, MAX_BATCHES},
+    evaluate::Evaluator,
     ledger::Slot,
     program::Program,
-    world::{Fact, KindKey, ObjectKey, World},
+    world::{KindKey, ObjectKey, World},
 };
 
 pub use memo::Memo;
@@ -121,24 +124,29 @@ impl Decision {
 /// Decides. Without a program (broken or gone) an instance can still be removed, and nothing else.
 #[must_use]
 pub fn decide(program: Option<&Program>, world: &World) -> Decision {
-    pass::Pass::run(program, world)
+    Memo::default().into_decision(program, world)
+}
+
+/// A write to the root that was refused waits as any other does.
+fn hold_root_writes(world: &World, decision: &mut Decision) {
+    let Some(refused) = world.refused.get(&world.root.key).filter(|it| it.again() > world.now) else {
+        return;
+    };
+    let held = |it: &Action| {
+        matches!(it, Action::Finalize { .. } | Action::Status { .. })
+            && it.tried() == refused.tried
+            && !mutant!(RootAtOnce)
+    };
+    if decision.actions.iter().any(held) {
+        decision.actions.retain(|it| !held(it));
+        decision.wake = Some(decision.wake.map_or(refused.again(), |it| it.min(refused.again())));
+    }
 }
 
 /// Decides, answering the questions on the way: each batch holds all that can be asked at that point. Writes of a
 /// decision that still has questions are not carried out.
 pub fn decide_with(program: Option<&Program>, world: &mut World, evaluator: &mut dyn Evaluator) -> Decision {
-    let mut decision = decide(program, world);
-    for _ in 0..MAX_BATCHES {
-        let batch = decision.questions().to_vec();
-        if batch.is_empty() {
-            break;
-        }
-        for (question, answer) in batch.iter().zip(evaluator.evaluate(&batch)) {
-            world.learn(Fact::Answered(question.digest, answer));
-        }
-        decision = decide(program, world);
-    }
-    world.answers.trim(&decision.used);
-    world.decided(&decision);
-    decision
+    let mut memo = Memo::default();
+    memo.decide_with(program, world, evaluator);
+    memo.into_decision(program, world)
 }

@@ -108,7 +108,7 @@ impl Pass<'_> {
             Ok(the) => self.ask(when, Form::Whole, &the),
         };
         match answer {
-            Asked::Value(value) => match value.as_bool() {
+            Asked::Value(value) => match value.value().as_bool() {
                 Some(holds) => holds.into(),
                 None => {
                     let text = format!("the condition of {to} is no Boolean");

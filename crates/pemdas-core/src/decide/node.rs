@@ -2,19 +2,20 @@
 //!
 //! *The accident*: a precursor flaps, and its successors are changed with half the data, drained, or torn down.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Value, json};
 
 use super::{
     Cause, Mode,
     edges::Edges,
-    pass::{Asked, Found, Member, NodeView, Pass},
+    inventory::Item,
+    pass::{Asked, Data, Found, Member, NodeView, Pass},
     reason,
 };
 use crate::{
     action::Action,
-    blueprint::{Absent, Body, Function, Node, Observe, Selector, SelectorOperator},
+    blueprint::{Absent, Body, Function, Node, Observe, Selector},
     evaluate::Form,
     ledger::Slot,
     truth::Truth,
@@ -29,7 +30,7 @@ impl Pass<'_> {
         let program = self.program;
         let Some(node) = program.node(name) else { return };
         let need = self.needed(name);
-        let view = if need == Truth::False {
+        let mut view = if need == Truth::False {
             NodeView::new(need)
         } else {
             match &node.body {
@@ -40,6 +41,7 @@ impl Pass<'_> {
                 Body::Value(function) => self.value(name, node, function, need),
             }
         };
+        view.token = self.token_of(&view);
         self.nodes.insert(name.to_owned(), view);
     }
 
@@ -57,17 +59,19 @@ impl Pass<'_> {
         };
         let mut wanted: Option<BTreeMap<String, Option<Value>>> = None;
         match answer {
-            Asked::Value(Value::Object(fields)) if fields.len() <= MAX_MEMBERS => {
-                let member = |(key, value): (String, Value)| {
-                    (key.clone(), Some(json!({ "key": key, "value": value })))
-                };
-                wanted = Some(fields.into_iter().map(member).collect());
-            }
-            Asked::Value(Value::Object(fields)) => {
-                let text = format!("{} members, and {MAX_MEMBERS} are allowed", fields.len());
-                view.causes.push(Cause::stalled(reason::ERROR, text));
-            }
-            Asked::Value(_) => view.causes.push(Cause::stalled(reason::ERROR, "`for_each` gives no record")),
+            Asked::Value(value) => match value.value().as_object() {
+                Some(fields) if fields.len() <= MAX_MEMBERS => {
+                    let member = |(key, value): (&String, &Value)| {
+                        (key.clone(), Some(json!({ "key": key, "value": value })))
+                    };
+                    wanted = Some(fields.iter().map(member).collect());
+                }
+                Some(fields) => {
+                    let text = format!("{} members, and {MAX_MEMBERS} are allowed", fields.len());
+                    view.causes.push(Cause::stalled(reason::ERROR, text));
+                }
+                None => view.causes.push(Cause::stalled(reason::ERROR, "`for_each` gives no record")),
+            },
             Asked::Error(text) => view.causes.push(Cause::stalled(reason::ERROR, text)),
             Asked::Unknown(text) => view.causes.push(Cause::Unknown(format!("its members: {text}"))),
         }
@@ -77,12 +81,12 @@ impl Pass<'_> {
                 view.members_known = false;
                 view.causes.extend(edges.causes);
                 let known = wanted.unwrap_or_default();
-                let standing = self.inventory.values().filter(|(_, claim)| claim.node == name);
-                standing
-                    .map(|(_, claim)| {
-                        (claim.member.clone(), known.get(&claim.member).cloned().unwrap_or_default())
-                    })
-                    .collect()
+                let member = |item: &Item| {
+                    let key = item.claim.member.clone();
+                    let value = known.get(&key).cloned().unwrap_or_default();
+                    (key, value)
+                };
+                self.claims_of(name).map(|(_, item)| member(item)).collect()
             }
         }
     }
@@ -91,14 +95,14 @@ impl Pass<'_> {
         let mut view = NodeView::new(need);
         if let Some(object) = &node.state_of {
             // A state has the members of its object.
-            let of = self.program.node(object).cloned();
-            let members = of.map_or_else(BTreeMap::new, |of| self.members(object, &of, &mut view));
+            let of = self.program.node(object);
+            let members = of.map_or_else(BTreeMap::new, |of| self.members(object, of, &mut view));
             for (key, each) in members {
                 let member = self.state(name, node, object, &Slot::new(name, &key), each.as_ref());
                 if member.state_key.is_none() && member.by_memory && view.members.is_empty() {
                     view.need = Truth::False; // a null key: not due, as if not needed
                 }
-                view.members.insert(key, member);
+                view.members.insert(key, Box::new(member));
             }
             return view;
         }
@@ -120,15 +124,16 @@ impl Pass<'_> {
             } else {
                 self.template(&slot, node, each.as_ref(), need)
             };
-            view.members.insert(key, member);
+            view.members.insert(key, Box::new(member));
         }
         view
     }
 
     /// A member of the last set whose value is not known: it stays as it is.
     fn standing(&mut self, slot: &Slot) -> Member {
-        let mine = |claim: &crate::world::Claim| claim.node == slot.node && claim.member == slot.member;
-        let key = self.inventory.iter().find(|(_, (_, claim))| mine(claim)).map(|(key, _)| key.clone());
+        let mut claims = self.claims_of(&slot.node);
+        let key = claims.find(|(_, item)| item.claim.member == slot.member).map(|(key, _)| key.clone());
+        drop(claims);
         let mut member = Member::new(key.clone());
         if let Some(key) = key {
             member.found = self.found_ours(&key);
@@ -178,8 +183,7 @@ impl Pass<'_> {
         each: Option<&Value>,
         frozen: bool,
     ) {
-        let live = member.key.as_ref().and_then(|key| self.inventory.get(key)).map(|(live, _)| live.clone());
-        let Some(live) = live else { return };
+        let Some(live) = self.ours(member.key.as_ref()).map(|it| it.live.clone()) else { return };
         if frozen && matches!(member.found, Found::Present(_)) && !live.terminating {
             member.settled = Truth::True; // what is frozen is as it shall be
         }
@@ -222,13 +226,13 @@ impl Pass<'_> {
                 }
             }
             member.causes.splice(0..0, edges.causes);
-            view.members.insert(key, member);
+            view.members.insert(key, Box::new(member));
         }
         view
     }
 
     /// Asks an `observe` or `absent` which object it means.
-    fn which(&mut self, function: &Function, edges: &Edges, each: Option<&Value>) -> Result<Value, Cause> {
+    fn which(&mut self, function: &Function, edges: &Edges, each: Option<&Value>) -> Result<Data, Cause> {
         let the = self.the(function, edges, each, None)?;
         match self.ask(function, Form::Whole, &the) {
             Asked::Value(value) => Ok(value),
@@ -243,13 +247,13 @@ impl Pass<'_> {
             return Err(Cause::stalled(reason::ERROR, "it names no apiVersion and kind"));
         };
         let kind = KindKey::new(api_version, kind);
-        let lives_in_namespaces = self.world.kinds.get(&kind).is_some_and(|it| it.namespaced);
+        let lives_in_namespaces = self.facts.kind(&kind).is_some_and(|it| it.namespaced);
         let namespace = match text("namespace") {
             _ if !lives_in_namespaces => String::new(),
             Some(namespace) => namespace.to_owned(),
-            None => self.world.root.key.namespace.clone(),
+            None => self.facts.root().key.namespace.clone(),
         };
-        match self.world.blind(&kind) {
+        match self.facts.blind(&kind) {
             Some(why) => Err(Cause::Unknown(why)),
             None => Ok((kind, namespace)),
         }
@@ -259,7 +263,8 @@ impl Pass<'_> {
         let mut view = NodeView::new(need);
         let edges = self.edges(&Slot::new(name, ""), &node.before, None);
         view.collection = observe.by_selector;
-        let which = self.which(&observe.function, &edges, None).and_then(|it| Ok((self.kind_of(&it)?, it)));
+        let which =
+            self.which(&observe.function, &edges, None).and_then(|it| Ok((self.kind_of(it.value())?, it)));
         let ((kind, namespace), which) = match which {
             Ok(found) => found,
             Err(cause) => {
@@ -267,24 +272,22 @@ impl Pass<'_> {
                 view.causes.extend(edges.causes);
                 view.causes.push(cause.clone());
                 if !view.collection {
-                    view.members.insert(String::new(), Member::new(None).unknown(cause));
+                    view.members.insert(String::new(), Box::new(Member::new(None).unknown(cause)));
                 }
                 return view;
             }
         };
         if observe.by_selector {
-            let named = which.get("namespace").is_some();
+            let named = which.value().get("namespace").is_some();
             view.selects = Some((kind.clone(), named.then(|| namespace.clone())));
-            let selector = which.get("selector").cloned().unwrap_or_default();
+            let selector = which.value().get("selector").cloned().unwrap_or_default();
             let selector: Selector = serde_json::from_value(selector).unwrap_or_default();
             let objects: Vec<_> = self
-                .world
-                .objects
-                .values()
-                .filter(|it| it.key.kind == kind && (!named || it.key.namespace == namespace))
-                .filter(|it| picks(&selector, it))
+                .facts
+                .objects_of(&kind)
+                .filter(|it| !named || it.key.namespace == namespace)
+                .filter(|it| selector.picks(|name| it.label(name)))
                 .take(MAX_MEMBERS + 1)
-                .cloned()
                 .collect();
             for live in objects {
                 let id = if live.key.namespace.is_empty() {
@@ -292,8 +295,8 @@ impl Pass<'_> {
                 } else {
                     format!("{}/{}", live.key.namespace, live.key.name)
                 };
-                let member = self.observed_object(node, Some(&live), &edges, &live.key);
-                view.members.insert(id, member);
+                let member = self.observed_object(node, Some(live), &edges, &live.key);
+                view.members.insert(id, Box::new(member));
             }
             if view.members.len() > MAX_MEMBERS {
                 view.members_known = false;
@@ -302,28 +305,28 @@ impl Pass<'_> {
             view.causes.extend(edges.causes);
             return view;
         }
-        let Some(id) = which.get("name").and_then(Value::as_str) else {
+        let Some(id) = which.value().get("name").and_then(Value::as_str) else {
             let cause = Cause::stalled(reason::ERROR, "it gives no name");
-            view.members.insert(String::new(), Member::new(None).unknown(cause));
+            view.members.insert(String::new(), Box::new(Member::new(None).unknown(cause)));
             return view;
         };
         let key = ObjectKey { kind, namespace, name: id.to_owned() };
-        let live = self.world.objects.get(&key).cloned();
-        let mut member = self.observed_object(node, live.as_deref(), &edges, &key);
+        let live = self.facts.object(&key);
+        let mut member = self.observed_object(node, live, &edges, &key);
         if live.is_none() && observe.optional {
             member.settled = edges.open;
             member.ready = edges.open;
             member.causes.clear();
         }
         member.causes.splice(0..0, edges.causes);
-        view.members.insert(String::new(), member);
+        view.members.insert(String::new(), Box::new(member));
         view
     }
 
     fn observed_object(
         &mut self,
         node: &Node,
-        live: Option<&Live>,
+        live: Option<&Arc<Live>>,
         edges: &Edges,
         key: &ObjectKey,
     ) -> Member {
@@ -333,7 +336,7 @@ impl Pass<'_> {
             member.causes.push(Cause::Pending(format!("{key} is not there")));
             return member;
         };
-        member.found = Found::Present(live.body.clone());
+        member.found = Found::Present(Data::Live(live.clone()));
         if live.terminating {
             member.causes.push(Cause::Pending(format!("{key} is being deleted")));
         } else if let Some(cause) = self.behind(live, node) {
@@ -352,18 +355,18 @@ impl Pass<'_> {
             let edges = self.edges(&slot, &node.before, each.as_ref());
             let which = self
                 .which(&absent.function, &edges, each.as_ref())
-                .and_then(|it| Ok((self.kind_of(&it)?, it)));
+                .and_then(|it| Ok((self.kind_of(it.value())?, it)));
             let member = match which {
                 Err(cause) => Member::new(None).unknown(cause),
                 Ok(((kind, namespace), which)) => {
-                    let id = which.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+                    let id = which.value().get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
                     let key = ObjectKey { kind, namespace, name: id };
                     self.away(&slot, absent, key, &edges, each.as_ref(), need)
                 }
             };
             let mut member = member;
             member.causes.splice(0..0, edges.causes);
-            view.members.insert(member_key, member);
+            view.members.insert(member_key, Box::new(member));
         }
         view
     }
@@ -380,12 +383,12 @@ impl Pass<'_> {
         let mut member = Member::new(Some(key.clone()));
         member.open = edges.open;
         let frozen = self.mode == Mode::Deleting && !self.of_deletion(&slot.node);
-        let Some(live) = self.world.objects.get(&key).cloned() else {
+        let Some(live) = self.facts.object(&key) else {
             member.settled = edges.open;
             member.ready = edges.open;
             return member;
         };
-        member.found = Found::Present(live.body.clone());
+        member.found = Found::Present(Data::Live(live.clone()));
         if let Some(having) = &absent.having {
             let judgement = self.judge(having, &member.found.clone(), edges, each);
             if judgement.truth == Truth::Unknown {
@@ -398,7 +401,7 @@ impl Pass<'_> {
                 return member;
             }
         }
-        let claimed = matches!(owner(&live, &self.world.root.instance), Owner::Another { .. });
+        let claimed = matches!(owner(live, &self.facts.root().instance), Owner::Another { .. });
         if claimed && !mutant!(AbsentTakesClaimed) {
             member.causes.push(Cause::stalled(reason::EXISTS, format!("{key} belongs to another instance")));
             return member;
@@ -411,26 +414,8 @@ impl Pass<'_> {
         if edges.open == Truth::True && need == Truth::True && !live.terminating && !frozen {
             let action =
                 Action::Delete { key, uid: live.uid.clone(), resource_version: live.resource_version };
-            match self.back_off(&action) {
-                Some(cause) => member.causes.push(cause),
-                None => self.push(action),
-            }
+            member.causes.extend(self.try_again(action));
         }
         member
     }
-}
-
-fn picks(selector: &Selector, live: &Live) -> bool {
-    let labels = selector.match_labels.iter().all(|(name, value)| live.label(name) == Some(value));
-    labels
-        && selector.match_expressions.iter().all(|rule| {
-            let has = live.label(&rule.key);
-            let among = has.is_some_and(|value| rule.values.iter().any(|it| it == value));
-            match rule.operator {
-                SelectorOperator::In => among,
-                SelectorOperator::NotIn => !among,
-                SelectorOperator::Exists => has.is_some(),
-                SelectorOperator::DoesNotExist => has.is_none(),
-            }
-        })
 }

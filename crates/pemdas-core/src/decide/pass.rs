@@ -7,25 +7,65 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use super::{Cause, Conditions, Decision, Mode, NodeState, reason};
+use super::{
+    Cause, Conditions, Decision, Mode, NodeState, desired::Kept, edges::Taken, facts::Facts,
+    inventory::Inventory, reason,
+};
 use crate::{
     action::Action,
     blueprint::Function,
     digest::Digest,
-    evaluate::{Answer, Form, Question, question},
+    evaluate::{Answer, Argument, Form, Question, projected},
     graph::Vertex,
     ledger::{End, Ledger, Slot},
     program::Program,
     truth::Truth,
-    world::{
-        Claim, KindKey, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Owner, World, manager, owner,
-    },
+    world::{KindKey, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Touch, World, manager},
 };
+
+/// A value that somebody else keeps: shared, never copied.
+#[derive(Debug, Clone)]
+pub(super) enum Data {
+    Live(Arc<Live>),
+    Answer(Arc<Answer>),
+    Value(Arc<Value>),
+}
+
+impl Data {
+    pub(super) fn value(&self) -> &Value {
+        match self {
+            Self::Live(live) => &live.body,
+            Self::Answer(answer) => match &**answer {
+                Answer::Value(value) => value,
+                _ => &Value::Null,
+            },
+            Self::Value(value) => value,
+        }
+    }
+}
+
+impl PartialEq for Data {
+    fn eq(&self, other: &Self) -> bool {
+        let same = match (self, other) {
+            (Self::Live(one), Self::Live(other)) => Arc::ptr_eq(one, other),
+            (Self::Answer(one), Self::Answer(other)) => Arc::ptr_eq(one, other),
+            (Self::Value(one), Self::Value(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        };
+        same || self.value() == other.value()
+    }
+}
+
+impl From<Value> for Data {
+    fn from(value: Value) -> Self {
+        Self::Value(Arc::new(value))
+    }
+}
 
 /// What was asked of the evaluator, or could not be.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Asked {
-    Value(Value),
+    Value(Data),
     /// Not known (yet): nothing may follow from it.
     Unknown(String),
     /// A human must mend the blueprint or the root.
@@ -37,11 +77,11 @@ pub(super) enum Asked {
 pub(super) enum Found {
     Unknown(String),
     Absent,
-    Present(Value),
+    Present(Data),
 }
 
 /// A member of a node, as the nodes after it see it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Member {
     pub(super) key: Option<ObjectKey>,
     pub(super) found: Found,
@@ -55,7 +95,7 @@ pub(super) struct Member {
     /// Whether the edges into it are open.
     pub(super) open: Truth,
     /// Of a state: its patch and its key, for the object's step.
-    pub(super) patch: Option<Value>,
+    pub(super) patch: Option<Data>,
     pub(super) state_key: Option<Digest>,
 }
 
@@ -75,6 +115,20 @@ impl Member {
         }
     }
 
+    fn same_beside_found(&self, other: &Self) -> bool {
+        let both_there = matches!((&self.found, &other.found), (Found::Present(_), Found::Present(_)));
+        (both_there || self.found == other.found)
+            && self.settled == other.settled
+            && self.ready == other.ready
+            && self.key == other.key
+            && self.end == other.end
+            && self.by_memory == other.by_memory
+            && self.open == other.open
+            && self.patch == other.patch
+            && self.state_key == other.state_key
+            && self.causes == other.causes
+    }
+
     /// Something of it is not known: so is everything that follows.
     pub(super) fn unknown(mut self, cause: Cause) -> Self {
         let text = cause.to_string();
@@ -89,16 +143,18 @@ impl Member {
 }
 
 /// A node, as the nodes after it see it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct NodeView {
     pub(super) need: Truth,
     /// By key; a node with one object has it under the empty key.
-    pub(super) members: BTreeMap<String, Member>,
+    pub(super) members: BTreeMap<String, Box<Member>>,
     /// Whether the set of members is known; otherwise the last one stands.
     pub(super) members_known: bool,
     pub(super) collection: bool,
     /// What is wrong with the node as a whole.
     pub(super) causes: Vec<Cause>,
+    /// A digest of the identities of its objects; none while one of them is not known.
+    pub(super) token: Option<Digest>,
     /// Of a selector: the kind, and the namespace where it is one.
     pub(super) selects: Option<(KindKey, Option<String>)>,
 }
@@ -111,34 +167,67 @@ impl NodeView {
             members_known: true,
             collection: false,
             causes: Vec::new(),
+            token: None,
             selects: None,
         }
+    }
+
+    /// Whether another view differs in more than what is found of the objects.
+    pub(super) fn differs_beside_found(&self, other: &Self) -> bool {
+        self.need != other.need
+            || self.members_known != other.members_known
+            || self.collection != other.collection
+            || self.token != other.token
+            || self.selects != other.selects
+            || self.causes != other.causes
+            || self.members.len() != other.members.len()
+            || self
+                .members
+                .iter()
+                .zip(&other.members)
+                .any(|((key, one), (other_key, other))| key != other_key || !one.same_beside_found(other))
     }
 }
 
 pub(super) struct Pass<'a> {
     pub(super) program: &'a Program,
-    pub(super) world: &'a World,
+    pub(super) facts: Facts<'a>,
     pub(super) mode: Mode,
-    pub(super) root: &'a Live,
+    pub(super) root: &'a Arc<Live>,
     pub(super) manager: String,
-    pub(super) root_input: Value,
+    root_input: Arc<Value>,
     /// The ledger as it is; nothing while our last write to it was not seen.
-    pub(super) ledger: Option<Ledger>,
-    /// The ledger as it shall be.
-    pub(super) next_ledger: Ledger,
+    ledger: Option<&'a Ledger>,
+    /// The ledger as it shall be, where that differs.
+    next_ledger: Option<Ledger>,
+    /// How often something was recorded in it.
+    edits: u32,
     pub(super) need: BTreeMap<String, Truth>,
     pub(super) deletion: BTreeMap<String, Truth>,
     pub(super) decided: BTreeMap<Vertex, Truth>,
     pub(super) nodes: BTreeMap<String, NodeView>,
-    pub(super) inventory: BTreeMap<ObjectKey, (Arc<Live>, Claim)>,
+    pub(super) inventory: Inventory,
+    /// What each slot wanted last: the same question need not be digested again.
+    pub(super) kept: BTreeMap<Slot, Kept>,
     pub(super) asked: Questions,
+    /// What the edges of this step took from the nodes before it.
+    pub(super) taken: Vec<Taken>,
     pub(super) actions: Vec<Action>,
     pub(super) wake: Option<u64>,
     /// What stands in the way of removal, and of being ready, apart from the nodes.
     pub(super) instance: Vec<Cause>,
     pub(super) removing: BTreeMap<Slot, NodeState>,
+    /// Whether the root's status says what it should.
+    pub(super) told_all: bool,
 }
+
+static NOTHING_RECORDED: Ledger = Ledger {
+    entries: BTreeMap::new(),
+    seeds: BTreeMap::new(),
+    resumed: String::new(),
+    deleting: None,
+    removing: false,
+};
 
 /// The questions of a pass, and what it used.
 #[derive(Default)]
@@ -151,135 +240,186 @@ pub(super) struct Questions {
 impl Questions {
     pub(super) fn ask(
         &mut self,
-        world: &World,
+        facts: &Facts<'_>,
         revision: &str,
         function: &Function,
         form: Form,
-        argument: &Value,
-    ) -> Asked {
-        let question = question(&world.secret, revision, function, form, argument);
-        self.used.insert(question.digest);
-        match world.answers.get(question.digest) {
-            None => {
-                let text = format!("{} is being evaluated", function.path.join("."));
-                self.open.insert(question.digest, question);
-                Asked::Unknown(text)
-            }
-            Some((Answer::Value(value), _)) => Asked::Value(value.clone()),
-            Some((Answer::Missing(field), _)) => Asked::Unknown(format!("{field} is missing")),
-            Some((Answer::Error(text), _)) if mutant!(ErrorIsUnknown) => Asked::Unknown(text.clone()),
-            Some((Answer::Error(text), _)) => Asked::Error(text.clone()),
-            Some((Answer::Unknown(text), again)) => {
+        argument: &dyn Argument,
+    ) -> (Digest, Asked) {
+        let (digest, input) = projected(facts.secret(), revision, function, form, argument);
+        self.used.insert(digest);
+        let question = || Question { digest, path: function.path.clone(), form, input };
+        let Some((answer, again)) = facts.answer(digest) else {
+            self.open.insert(digest, question());
+            return (digest, Asked::Unknown(format!("{} is being evaluated", function.path.join("."))));
+        };
+        let asked = match &**answer {
+            Answer::Value(_) => Asked::Value(Data::Answer(answer.clone())),
+            Answer::Missing(field) => Asked::Unknown(format!("{field} is missing")),
+            Answer::Error(text) if mutant!(ErrorIsUnknown) => Asked::Unknown(text.clone()),
+            Answer::Error(text) => Asked::Error(text.clone()),
+            Answer::Unknown(text) => {
                 match again {
-                    Some(again) if again > world.now => {
+                    Some(again) if again > facts.now() => {
                         self.wake = Some(self.wake.map_or(again, |it| it.min(again)));
                     }
                     _ => {
-                        self.open.insert(question.digest, question);
+                        self.open.insert(digest, question());
                     }
                 }
                 Asked::Unknown(text.clone())
             }
-        }
+        };
+        (digest, asked)
     }
 }
 
 impl<'a> Pass<'a> {
-    pub(super) fn run(program: Option<&Program>, world: &World) -> Decision {
-        if !world.lease.held {
-            return idle(&Cause::Pending("another process leads".to_owned()));
-        }
-        let recorded = world.ledger_or_empty();
-        let Some(root) = &world.root.live else {
-            if world.root.seen_going || recorded.deleting.is_some() || mutant!(EatStrays) {
-                return super::deletion::remove(program, world);
-            }
-            let text = format!("{} is not there, and was not seen going", world.root.key);
-            return idle(&Cause::stalled(reason::STRAY, text));
-        };
-        if world.ledger == LedgerFact::Unknown {
-            return idle(&Cause::Unknown("the ledger is not read yet".to_owned()));
-        }
-        let going = root.terminating || !world.root.selected || recorded.deleting.is_some();
-        if !going {
-            let Some(program) = program else {
-                let text = "no revision of the blueprint can run";
-                return idle(&Cause::stalled(reason::ERROR, text));
-            };
-            let mut pass = Pass::new(program, world, root, Mode::Present);
-            pass.present();
-            return pass.finish();
-        }
-        super::deletion::delete(program, world, root)
+    pub(super) fn new(program: &'a Program, world: &'a World, root: &'a Arc<Live>, mode: Mode) -> Self {
+        let mut pass = Self::empty(program, world, root, mode, Arc::new(root_input(&root.body)));
+        pass.inventory = Inventory::of(world);
+        pass
     }
 
-    pub(super) fn new(program: &'a Program, world: &'a World, root: &'a Live, mode: Mode) -> Self {
+    /// A pass that has looked at nothing yet, not even the inventory.
+    pub(super) fn empty(
+        program: &'a Program,
+        world: &'a World,
+        root: &'a Arc<Live>,
+        mode: Mode,
+        root_input: Arc<Value>,
+    ) -> Self {
         let unseen = world.ledger_write.is_some() && !mutant!(UnseenLedger);
-        let readable = !matches!(world.ledger, LedgerFact::Unknown | LedgerFact::Unreadable);
-        let ledger = (readable && !unseen).then(|| world.ledger_or_empty());
-        let mut pass = Self {
+        let ledger = match &world.ledger {
+            _ if unseen => None,
+            LedgerFact::Unknown | LedgerFact::Unreadable => None,
+            LedgerFact::Absent => Some(&NOTHING_RECORDED),
+            LedgerFact::Present { ledger, .. } => Some(&**ledger),
+        };
+        Self {
             program,
-            world,
+            facts: Facts::new(world),
             mode,
             root,
             manager: manager(&world.root.instance),
-            root_input: root_input(&root.body),
-            next_ledger: ledger.clone().unwrap_or_default(),
+            root_input,
             ledger,
+            next_ledger: None,
+            edits: 0,
             need: BTreeMap::new(),
             deletion: BTreeMap::new(),
             decided: BTreeMap::new(),
             nodes: BTreeMap::new(),
-            inventory: BTreeMap::new(),
+            inventory: Inventory::default(),
+            kept: BTreeMap::new(),
             asked: Questions::default(),
+            taken: Vec::new(),
             actions: Vec::new(),
             wake: None,
             instance: Vec::new(),
             removing: BTreeMap::new(),
-        };
-        pass.take_inventory();
-        if world.ledger == LedgerFact::Unreadable {
-            pass.instance.push(Cause::stalled(reason::UNREADABLE, "the ledger cannot be read"));
-        }
-        pass
-    }
-
-    fn take_inventory(&mut self) {
-        for (key, live) in &self.world.objects {
-            match owner(live, &self.world.root.instance) {
-                Owner::Us(claim) => {
-                    self.inventory.insert(key.clone(), (live.clone(), *claim));
-                }
-                Owner::Unreadable => {
-                    let text = format!("{key} has our label and an annotation that cannot be read");
-                    self.instance.push(Cause::stalled(reason::UNREADABLE, text));
-                }
-                Owner::Nobody | Owner::Another { .. } => {}
-            }
+            told_all: true,
         }
     }
 
-    /// Mode present: reach the target state.
-    fn present(&mut self) {
-        self.walk();
-        self.remove_unneeded();
+    /// What contradicts itself in the world, whatever the nodes say.
+    pub(super) fn contradictions(&mut self) {
+        for key in &self.inventory.unreadable {
+            let text = format!("{key} has our label and an annotation that cannot be read");
+            self.instance.push(Cause::stalled(reason::UNREADABLE, text));
+        }
+        if self.facts.all().ledger == LedgerFact::Unreadable {
+            self.instance.push(Cause::stalled(reason::UNREADABLE, "the ledger cannot be read"));
+        }
     }
 
     /// Through the nodes and conditions in their order.
     pub(super) fn walk(&mut self) {
         self.begin_need();
-        let program = self.program;
-        for step in &program.steps {
-            match step {
-                Vertex::Node(name) if *name == program.root => {}
-                Vertex::Node(name) => self.step(name),
-                Vertex::Condition { from, to, deleting } => self.judge_condition(from, to, *deleting),
-            }
+        for step in &self.program.steps {
+            self.take(step);
         }
     }
 
-    pub(super) fn ask(&mut self, function: &Function, form: Form, argument: &Value) -> Asked {
-        self.asked.ask(self.world, &self.program.revision.name, function, form, argument)
+    pub(super) fn take(&mut self, step: &Vertex) {
+        match step {
+            Vertex::Node(name) if *name == self.program.root => {}
+            Vertex::Node(name) => self.step(name),
+            Vertex::Condition { from, to, deleting } => self.judge_condition(from, to, *deleting),
+        }
+    }
+
+    /// The root as templates see it.
+    pub(super) fn root_input(&self) -> Arc<Value> {
+        self.facts.read(Touch::ROOT_INPUT);
+        self.root_input.clone()
+    }
+
+    /// The root with all that is on it.
+    pub(super) fn root_body(&self) -> Data {
+        self.facts.read(Touch::ROOT);
+        Data::Live(self.root.clone())
+    }
+
+    /// A node before this one; what is found of its objects is noted apart.
+    pub(super) fn earlier(&self, name: &str) -> Option<&NodeView> {
+        self.facts.read(Touch::node(name));
+        self.nodes.get(name)
+    }
+
+    /// A node before this one, with what is found of its objects.
+    pub(super) fn earlier_found(&self, name: &str) -> Option<&NodeView> {
+        self.facts.read(Touch::found(name));
+        self.earlier(name)
+    }
+
+    pub(super) fn ledger(&self) -> Option<&'a Ledger> {
+        self.facts.read(Touch::LEDGER);
+        self.ledger
+    }
+
+    /// The ledger as it shall be, so far.
+    pub(super) fn next_ledger(&self) -> &Ledger {
+        self.facts.read(Touch::LEDGER);
+        self.next_ledger.as_ref().or(self.ledger).unwrap_or(&NOTHING_RECORDED)
+    }
+
+    /// The ledger as it shall be, to write in.
+    pub(super) fn record(&mut self) -> &mut Ledger {
+        self.facts.read(Touch::LEDGER);
+        let ledger = self.ledger;
+        self.edits += 1;
+        self.next_ledger.get_or_insert_with(|| ledger.cloned().unwrap_or_default())
+    }
+
+    /// Whether something is to be recorded.
+    pub(super) fn records(&self) -> bool {
+        self.next_ledger.is_some()
+    }
+
+    /// How often something was to be recorded.
+    pub(super) fn edits(&self) -> u32 {
+        self.edits
+    }
+
+    /// What is to be recorded, if it differs from what is on record.
+    pub(super) fn take_record(&mut self) -> Option<Ledger> {
+        let ledger = self.ledger?;
+        self.next_ledger.take().filter(|it| it != ledger)
+    }
+
+    pub(super) fn ask(&mut self, function: &Function, form: Form, argument: &dyn Argument) -> Asked {
+        self.ask_keyed(function, form, argument).1
+    }
+
+    /// The same, with the digest of the question.
+    pub(super) fn ask_keyed(
+        &mut self,
+        function: &Function,
+        form: Form,
+        argument: &dyn Argument,
+    ) -> (Digest, Asked) {
+        self.asked.ask(&self.facts, &self.program.revision.name, function, form, argument)
     }
 
     pub(super) fn wake_at(&mut self, time: u64) {
@@ -287,6 +427,7 @@ impl<'a> Pass<'a> {
     }
 
     pub(super) fn annotation(&self, name: &str) -> Option<&'a str> {
+        self.facts.read(Touch::ROOT_MARKS);
         self.root.annotation(&format!("{OUR_PREFIX}{name}"))
     }
 
@@ -295,7 +436,7 @@ impl<'a> Pass<'a> {
         if mutant!(ActOnOldView) {
             return None;
         }
-        match self.world.unseen_write(key)? {
+        match self.facts.unseen_write(key)? {
             OwnWrite::Lost => {
                 self.push(Action::Look { key: key.clone() });
                 Some(Cause::Pending(format!("what became of the last write to {key} is being looked up")))
@@ -310,13 +451,14 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Whether a refused write may be tried again; otherwise why not.
-    pub(super) fn back_off(&mut self, action: &Action) -> Option<Cause> {
-        let key = action.written()?;
-        let refused = self.world.refused.get(key)?;
-        if refused.tried != action.tried() || refused.again() <= self.world.now {
+    /// Sends a write unless the same was refused a short while ago; otherwise why not.
+    pub(super) fn try_again(&mut self, action: Action) -> Option<Cause> {
+        let refused = action.written().and_then(|key| self.facts.refused(key));
+        let again = refused.filter(|it| it.again() > self.facts.now() && it.tried == action.tried());
+        let Some(refused) = again else {
+            self.push(action);
             return None;
-        }
+        };
         let again = refused.again();
         self.wake_at(again);
         Some(Cause::Refused { message: format!("{:?}", refused.refusal), again })
@@ -324,7 +466,7 @@ impl<'a> Pass<'a> {
 }
 
 /// The root as templates see it: without its status and what we or the server write on it.
-fn root_input(body: &Value) -> Value {
+pub(super) fn root_input(body: &Value) -> Value {
     let mut root = body.clone();
     if mutant!(StatusIsInput) {
         return root;
@@ -332,8 +474,7 @@ fn root_input(body: &Value) -> Value {
     if let Some(fields) = root.as_object_mut() {
         fields.remove("status");
         if let Some(metadata) = fields.get_mut("metadata").and_then(Value::as_object_mut) {
-            for field in ["managedFields", "resourceVersion", "generation", "finalizers", "deletionTimestamp"]
-            {
+            for field in UNSEEN_METADATA {
                 metadata.remove(field);
             }
             let empty = metadata.get_mut("annotations").and_then(Value::as_object_mut).is_some_and(|it| {
@@ -346,6 +487,41 @@ fn root_input(body: &Value) -> Value {
         }
     }
     root
+}
+
+/// What the server or we write into the metadata of a root; templates do not see it.
+const UNSEEN_METADATA: [&str; 5] =
+    ["managedFields", "resourceVersion", "generation", "finalizers", "deletionTimestamp"];
+
+/// Whether two versions of a root are the same for templates; cheaper than [`root_input`] of both.
+pub(super) fn same_input(one: &Value, other: &Value) -> bool {
+    fn fields(value: &Value, seen: impl Fn(&str) -> bool) -> impl Iterator<Item = (&String, &Value)> {
+        value.as_object().into_iter().flatten().filter(move |(name, _)| seen(name))
+    }
+    if mutant!(StatusIsInput) {
+        return one == other;
+    }
+    let empty = Value::Null;
+    let top = |it: &str| it != "status" && it != "metadata";
+    let (one_meta, other_meta) =
+        (one.get("metadata").unwrap_or(&empty), other.get("metadata").unwrap_or(&empty));
+    let meta = |it: &str| !UNSEEN_METADATA.contains(&it) && it != "annotations";
+    let theirs = |it: &str| !it.starts_with(OUR_PREFIX);
+    let (one_notes, other_notes) =
+        (one_meta.get("annotations").unwrap_or(&empty), other_meta.get("annotations").unwrap_or(&empty));
+    fields(one, top).eq(fields(other, top))
+        && fields(one_meta, meta).eq(fields(other_meta, meta))
+        && fields(one_notes, theirs).eq(fields(other_notes, theirs))
+}
+
+/// Whether two versions of a root say the same to us: our annotations and finalizers.
+pub(super) fn same_marks(one: &Live, other: &Live) -> bool {
+    fn ours(live: &Live) -> impl Iterator<Item = (&String, &Value)> {
+        let notes = live.body.get("metadata").and_then(|it| it.get("annotations"));
+        let notes = notes.and_then(Value::as_object).into_iter().flatten();
+        notes.filter(|(name, _)| name.starts_with(OUR_PREFIX))
+    }
+    ours(one).eq(ours(other)) && one.finalizers == other.finalizers && one.terminating == other.terminating
 }
 
 pub(super) fn record(fields: impl IntoIterator<Item = (String, Value)>) -> Value {

@@ -3,12 +3,14 @@
 //! *The accidents*: a cache that is empty because it is not synced deletes a fleet; a renamed node deletes and
 //! re-creates its database; a ConfigMap is deleted under the pods that still mount it.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Cause, Mode, NodeState, Phase, pass::Pass};
+use super::{
+    Cause, Mode, NodeState, Phase,
+    inventory::{Inventory, Item},
+    pass::Pass,
+    reason,
+};
 use crate::{
     action::Action,
     blueprint::{Body, Replace},
@@ -17,8 +19,6 @@ use crate::{
     world::{Claim, Live, ObjectKey, Refusal},
 };
 
-pub(super) type Inventory = BTreeMap<ObjectKey, (Arc<Live>, Claim)>;
-
 impl Pass<'_> {
     /// Mode present: removes what is in the inventory and not kept.
     pub(super) fn remove_unneeded(&mut self) {
@@ -26,23 +26,22 @@ impl Pass<'_> {
         let doomed: Vec<_> = self
             .inventory
             .iter()
-            .filter(|(key, (_, claim))| !kept.contains(*key) && claim.attempt.is_none())
-            .map(|(key, (live, claim))| (key.clone(), live.clone(), claim.clone()))
+            .filter(|(key, it)| !kept.contains(*key) && it.claim.attempt.is_none())
+            .map(|(key, it)| (key.clone(), it.live.clone(), it.claim.clone()))
             .collect();
         self.remove_idle_onces();
         if doomed.is_empty() {
             return;
         }
         let blocked_by = blockers(&self.inventory);
+        let world = self.facts.all();
+        let unseen = world.writes.keys().any(|it| *it != world.root.key && world.unseen_write(it).is_some());
         for (key, live, claim) in doomed {
             // Its replacement may stand in the same slot.
             let slot = Slot::new(&claim.node, &format!("{}~{}", claim.member, key.name));
-            let unseen = self
-                .world
-                .writes
-                .keys()
-                .any(|it| *it != self.world.root.key && self.world.unseen_write(it).is_some());
-            let causes = if unseen && !mutant!(RemoveUnseen) {
+            let causes = if let Some(cause) = self.contradiction(&key, &claim) {
+                vec![cause]
+            } else if unseen && !mutant!(RemoveUnseen) {
                 // What we made and have not seen yet may use it.
                 vec![Cause::Pending("a write of ours was not seen yet".to_owned())]
             } else if let (Some(why), false) = (&unknown, mutant!(RemoveWhileUnknown)) {
@@ -53,6 +52,16 @@ impl Pass<'_> {
             let causes = if causes.is_empty() { self.remove(&live, &claim) } else { causes };
             self.removing.insert(slot, NodeState { phase: Phase::Removing, causes });
         }
+    }
+
+    /// An object that this very revision cannot have made: somebody copied the claim. It is told, not taken.
+    fn contradiction(&self, key: &ObjectKey, claim: &Claim) -> Option<Cause> {
+        if claim.revision != self.program.revision.name || mutant!(TakeCopies) {
+            return None;
+        }
+        let kind = self.program.node(&claim.node)?.body.identity()?.kind.known()?;
+        let text = format!("{key} says that {} made it, which makes objects of kind {kind}", claim.node);
+        (key.kind.kind != *kind).then(|| Cause::stalled(reason::UNREADABLE, text))
     }
 
     /// The identities of everything that is or may be needed, and why that is not fully known.
@@ -83,16 +92,13 @@ impl Pass<'_> {
                 }
             }
             if view.need == Truth::Unknown {
-                let mine = |claim: &Claim| claim.node == *name;
-                kept.extend(
-                    self.inventory.iter().filter(|(_, (_, it))| mine(it)).map(|(key, _)| key.clone()),
-                );
+                kept.extend(self.inventory.of_node(name).map(|(key, _)| key.clone()));
             }
         }
         if mutant!(RemoveByNodeName) {
             let named =
                 |claim: &Claim| self.nodes.get(&claim.node).is_some_and(|view| view.need != Truth::False);
-            kept.retain(|key| self.inventory.get(key).is_none_or(|(_, claim)| named(claim)));
+            kept.retain(|key| self.inventory.get(key).is_none_or(|it| named(&it.claim)));
         }
         (kept, unknown)
     }
@@ -120,7 +126,7 @@ impl Pass<'_> {
             causes.push(Cause::Waits { on, reasons: Vec::new() });
         }
         for later in blockers.into_iter().flatten() {
-            let Some((_, other)) = self.inventory.get(later) else { continue };
+            let Some(other) = self.inventory.get(later).map(|it| &it.claim) else { continue };
             let slot = Slot::new(&other.node, &other.member);
             let member = self.nodes.get(&slot.node).and_then(|it| it.members.get(&slot.member));
             let stays = member.is_some_and(|it| it.key.as_ref() == Some(later));
@@ -150,13 +156,10 @@ impl Pass<'_> {
         }
         match removal(live, claim, self.mode != Mode::Present) {
             None => vec![Cause::Pending(format!("{} is being deleted", live.key))],
-            Some(action) => match self.back_off(&action) {
-                Some(cause) => vec![cause],
-                None => {
-                    self.push(action);
-                    vec![Cause::Pending(format!("{} is being removed", live.key))]
-                }
-            },
+            Some(action) => {
+                let removed = Cause::Pending(format!("{} is being removed", live.key));
+                vec![self.try_again(action).unwrap_or(removed)]
+            }
         }
     }
 
@@ -164,22 +167,22 @@ impl Pass<'_> {
     fn remove_idle_onces(&mut self) {
         let idle: Vec<_> = self
             .inventory
-            .values()
-            .filter(|(_, claim)| claim.attempt.is_some())
-            .filter(|(_, claim)| self.nodes.get(&claim.node).is_none_or(|view| view.need == Truth::False))
+            .iter()
+            .map(|(_, item)| item)
+            .filter(|it| it.claim.attempt.is_some())
+            .filter(|it| self.nodes.get(&it.claim.node).is_none_or(|view| view.need == Truth::False))
             .cloned()
             .collect();
-        for (live, claim) in idle {
+        for Item { live, claim, .. } in idle {
             let slot = Slot::new(&claim.node, &claim.member);
-            let entry = self.ledger.as_ref().and_then(|it| it.entries.get(&slot)).cloned();
-            let running = entry
-                .as_ref()
-                .is_some_and(|it| it.end.is_none() && Some((it.key, it.attempt)) == claim.attempt);
+            let entry = self.ledger().and_then(|it| it.entries.get(&slot));
+            let running =
+                entry.is_some_and(|it| it.end.is_none() && Some((it.key, it.attempt)) == claim.attempt);
             if running {
-                let found = super::pass::Found::Present(live.body.clone());
+                let found = super::pass::Found::Present(super::pass::Data::Live(live.clone()));
                 let ended = self.judge_shape(&crate::shape::Shape::Finished, &found).truth == Truth::True;
                 if (ended || live.terminating)
-                    && let Some(next) = self.next_ledger.entries.get_mut(&slot)
+                    && let Some(next) = self.record().entries.get_mut(&slot)
                 {
                     next.end = Some(crate::ledger::End::Cut);
                     next.due = true;
@@ -188,20 +191,8 @@ impl Pass<'_> {
                 self.removing.insert(slot, NodeState { phase: Phase::Removing, causes });
                 continue;
             }
-            if self.ledger.is_none() || self.unseen(&live.key).is_some() {
-                continue;
-            }
-            if live.finalizers.contains(crate::world::FINALIZER) {
-                self.release(&live);
-            } else if !live.terminating {
-                let action = Action::Delete {
-                    key: live.key.clone(),
-                    uid: live.uid.clone(),
-                    resource_version: live.resource_version,
-                };
-                if self.back_off(&action).is_none() {
-                    self.push(action);
-                }
+            if self.ledger().is_some() {
+                self.let_go(&live, true);
             }
         }
     }
@@ -210,11 +201,11 @@ impl Pass<'_> {
 /// By object: the objects that came after it. In a circle of mixed revisions the older edges give way.
 pub(super) fn blockers(inventory: &Inventory) -> BTreeMap<ObjectKey, BTreeSet<ObjectKey>> {
     let mut by_node: BTreeMap<&str, Vec<&ObjectKey>> = BTreeMap::new();
-    for (key, (_, claim)) in inventory {
+    for (key, Item { claim, .. }) in inventory.iter() {
         by_node.entry(&claim.node).or_default().push(key);
     }
     let mut edges = Vec::new();
-    for (key, (_, claim)) in inventory {
+    for (key, Item { claim, .. }) in inventory.iter() {
         for origin in claim.after.keys() {
             for first in by_node.get(origin.as_str()).into_iter().flatten().filter(|it| **it != key) {
                 edges.push((std::cmp::Reverse(claim.ordinal), *first, key));
@@ -239,15 +230,14 @@ pub(super) fn blockers(inventory: &Inventory) -> BTreeMap<ObjectKey, BTreeSet<Ob
 
 /// The write that takes an object out of the inventory; none if it is on its way already.
 pub(super) fn removal(live: &Live, claim: &Claim, ending: bool) -> Option<Action> {
-    let (key, uid, resource_version) = (live.key.clone(), live.uid.clone(), live.resource_version);
     let held = live.finalizers.contains(crate::world::FINALIZER);
     if claim.orphan && !mutant!(DeleteOrphans) {
-        return Some(Action::Release { key, uid, resource_version, disown: true });
+        return Some(Action::release(live, true));
     }
     if !live.terminating {
-        return Some(Action::Delete { key, uid, resource_version });
+        return Some(Action::delete(live));
     }
-    (ending && held).then_some(Action::Release { key, uid, resource_version, disown: false })
+    (ending && held).then(|| Action::release(live, false))
 }
 
 /// Whether a delete that was refused for good is left: what we may no longer delete is reported, not waited for.

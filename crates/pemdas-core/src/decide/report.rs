@@ -9,15 +9,17 @@ use serde_json::{Value, json};
 
 use super::{
     Cause, Conditions, Decision, Interests, MAX_CAUSES, NodeState, Phase,
-    pass::{Asked, Found, NodeView, Pass, record},
+    inputs::The,
+    pass::{Asked, Data, Found, NodeView, Pass, record},
+    status::{Parts, whole},
 };
 use crate::{
     action::{Action, Event},
-    blueprint::{Body, RootTarget},
+    blueprint::{Body, Function, Input, RootTarget},
     evaluate::Form,
     ledger::Slot,
     truth::Truth,
-    world::{FINALIZER, LedgerFact, OUR_PREFIX, OwnWrite},
+    world::{FINALIZER, LedgerFact, OUR_PREFIX, OwnWrite, Touch},
 };
 
 /// How many nodes a status lists; those that are not ready come first.
@@ -26,57 +28,61 @@ pub(super) const MAX_STATUS_NODES: usize = 50;
 pub(super) const STATUS_INTERVAL: u64 = 1_000;
 
 impl Pass<'_> {
-    pub(super) fn finish(mut self) -> Decision {
+    pub(super) fn finish(&mut self) -> Decision {
         // Whatever became of a write whose answer was lost, somebody waits for it.
-        let lost = self.world.writes.iter().filter(|(_, write)| **write == OwnWrite::Lost);
-        let lost: Vec<_> = lost.map(|(key, _)| key.clone()).filter(|it| *it != self.world.root.key).collect();
+        let lost = self.facts.all().writes.iter().filter(|(_, write)| **write == OwnWrite::Lost);
+        let lost: Vec<_> =
+            lost.map(|(key, _)| key.clone()).filter(|it| *it != self.facts.all().root.key).collect();
         for key in lost {
             self.push(Action::Look { key });
         }
         if self.program.has_deletion() && self.mode == super::Mode::Present {
             // The deletion's nodes run even if nothing was ever created.
             let mut nobody = super::pass::Member::new(None);
-            let root = self.world.root.key.clone();
+            let root = self.facts.all().root.key.clone();
             self.finalized(&root, &mut nobody);
         }
         self.record_ledger();
         let nodes = self.states();
         let conditions = self.conditions(&nodes);
         let status = self.status(&nodes, &conditions);
+        self.facts.read(Touch::object(&self.facts.root().key));
+        self.told_all = status.is_none() || status.as_ref() == self.root.body.get("status");
         self.write_status(status.as_ref(), &conditions);
         self.tell(&nodes, &conditions);
         if let Some(wake) = self.asked.wake {
             self.wake_at(wake);
         }
         if !self.asked.open.is_empty() {
-            self.actions.insert(0, Action::Render(self.asked.open.into_values().collect()));
+            let open = std::mem::take(&mut self.asked.open);
+            self.actions.insert(0, Action::Render(open.into_values().collect()));
         }
         let interests = interests(&self.nodes);
         Decision {
             interests,
             mode: self.mode,
-            actions: self.actions,
+            actions: std::mem::take(&mut self.actions),
             conditions,
             nodes,
             status,
             wake: self.wake,
-            used: self.asked.used,
+            used: std::mem::take(&mut self.asked.used),
         }
     }
 
     fn record_ledger(&mut self) {
-        if self.world.ledger_write == Some(OwnWrite::Lost) {
+        if self.facts.all().ledger_write == Some(OwnWrite::Lost) {
             self.push(Action::ReadLedger);
         }
-        let changed = self.ledger.as_ref().is_some_and(|it| *it != self.next_ledger);
-        if !changed || (self.world.ledger_write.is_some() && !mutant!(UnseenLedger)) {
+        let Some(next) = self.take_record() else { return };
+        if self.facts.all().ledger_write.is_some() && !mutant!(UnseenLedger) {
             return;
         }
         if !self.root.finalizers.contains(FINALIZER) && !self.root.terminating {
             // The ledger has to be taken away in the end: that needs a finalizer as any object does.
             let has = self.root.finalizers.iter().filter(|it| it.starts_with(OUR_PREFIX)).cloned();
             let finalizers = has.chain([FINALIZER.to_owned()]).collect();
-            if !self.world.writes.contains_key(&self.world.root.key)
+            if !self.facts.all().writes.contains_key(&self.facts.all().root.key)
                 && !self.actions.iter().any(|it| matches!(it, Action::Finalize { .. }))
             {
                 self.push(Action::Finalize {
@@ -87,12 +93,11 @@ impl Pass<'_> {
             }
             return;
         }
-        let resource_version = match &self.world.ledger {
+        let resource_version = match &self.facts.all().ledger {
             LedgerFact::Present { resource_version, .. } => Some(*resource_version),
             _ => None,
         };
-        let ledger = Box::new(std::mem::take(&mut self.next_ledger));
-        self.push(Action::Record { ledger, resource_version });
+        self.push(Action::Record { ledger: Box::new(next), resource_version });
     }
 
     fn states(&mut self) -> BTreeMap<Slot, NodeState> {
@@ -133,7 +138,7 @@ impl Pass<'_> {
         let all_ready = nodes.values().all(|it| {
             it.phase == Phase::Ready || (it.phase == Phase::Removing && mutant!(ReadyWhileRemoving))
         });
-        let moving = self.actions.iter().any(Action::moves_the_cluster) || self.ledger.is_none();
+        let moving = self.actions.iter().any(Action::moves_the_cluster) || self.ledger().is_none();
         let ready = all_ready
             && !unknown_need
             && self.asked.open.is_empty()
@@ -151,65 +156,63 @@ impl Pass<'_> {
             return None;
         }
         let mut status = match &root.status {
-            Some(function) => {
-                let the = self.everything();
-                match self.ask(function, Form::Fields, &the) {
-                    Asked::Value(value) if value.is_object() => value,
-                    _ => json!({}),
-                }
-            }
+            Some(function) => match self.ask_of_everything(function, Form::Fields) {
+                Asked::Value(value) if value.value().is_object() => value.value().clone(),
+                _ => json!({}),
+            },
             None => self.statuses_of_successors(),
         };
-        let mut ready = conditions.ready;
-        if let Some(function) = &root.conditions {
-            let the = self.everything();
-            if let Asked::Value(Value::Array(authored)) = self.ask(function, Form::Whole, &the) {
-                // An author's word may lower Ready, never raise it.
-                let lowered = |it: &Value| it["type"] == "Ready" && it["status"] != "True";
-                ready = ready && !authored.iter().any(lowered);
-                let others: Vec<_> = authored.into_iter().filter(|it| it["type"] != "Ready").collect();
-                status["authored"] = json!(others);
-            }
+        let mut authored = None;
+        if let Some(function) = &root.conditions
+            && let Asked::Value(value) = self.ask_of_everything(function, Form::Fields)
+        {
+            authored = Some(value.value().clone());
         }
-        if let (Some(report), Some(response)) = (&root.report, &self.world.report) {
+        if let (Some(report), Some(response)) = (&root.report, &self.facts.all().report) {
             match &report.field {
                 Some(field) => status[field] = response.clone(),
                 None => super::desired::merge(&mut status, response),
             }
         }
-        let truth = |holds: bool| if holds { "True" } else { "False" };
-        let message = conditions.stalled.join("; ");
-        let mut all = vec![
-            json!({ "type": "Ready", "status": truth(ready) }),
-            json!({ "type": "Reconciling", "status": truth(conditions.reconciling) }),
-            json!({ "type": "Stalled", "status": truth(!conditions.stalled.is_empty()), "message": message }),
-        ];
-        if let Some(authored) = status.as_object_mut().and_then(|it| it.remove("authored")) {
-            all.extend(authored.as_array().into_iter().flatten().cloned());
-        }
-        status["observedGeneration"] = json!(self.root.generation);
-        status["conditions"] = json!(all);
-        status["revision"] = json!(self.program.revision.name);
-        status["nodes"] = node_list(nodes);
-        Some(status)
+        Some(whole(Parts {
+            author: status,
+            authored,
+            conditions,
+            nodes,
+            generation: self.root.generation,
+            revision: &self.program.revision.name,
+            report: root
+                .report
+                .as_ref()
+                .map(|_| (self.facts.all().report.is_some(), self.facts.all().report_trouble.as_deref())),
+            before: self.root.body.get("status"),
+            now: self.facts.all().changed_at,
+        }))
     }
 
-    /// Every node as the author's functions see it: live object, value, result, members; null if missing.
-    fn everything(&self) -> Value {
+    /// Asks a function of the live root and of every node as the author's functions see it: live object, value,
+    /// result, members; null if missing.
+    fn ask_of_everything(&mut self, function: &Function, form: Form) -> Asked {
         let seen = |found: &Found| match found {
             Found::Present(live) => live.clone(),
-            Found::Absent | Found::Unknown(_) => Value::Null,
+            Found::Absent | Found::Unknown(_) => Data::from(Value::Null),
         };
-        let mut fields = vec![("root".to_owned(), self.root.body.clone())];
+        let whole = function.reads.iter().any(|it| it.input() == Input::Whole);
+        let mut parts = BTreeMap::new();
         for (name, view) in &self.nodes {
+            if !whole && !function.reads.iter().any(|it| it.input() == Input::Node(name)) {
+                continue;
+            }
             let value = if view.collection {
-                record(view.members.iter().map(|(key, member)| (key.clone(), seen(&member.found))))
+                let members = view.members.iter();
+                Data::from(record(members.map(|(key, it)| (key.clone(), seen(&it.found).value().clone()))))
             } else {
-                view.members.get("").map_or(Value::Null, |it| seen(&it.found))
+                view.members.get("").map_or_else(|| Data::from(Value::Null), |it| seen(&it.found))
             };
-            fields.push((name.clone(), value));
+            parts.insert(name.clone(), value);
         }
-        record(fields)
+        let the = The { root: self.root_body(), extracts: Some(&parts), each: None, own: None, seed: None };
+        self.ask(function, form, &the)
     }
 
     fn statuses_of_successors(&self) -> Value {
@@ -217,16 +220,21 @@ impl Pass<'_> {
         record(needs.filter_map(|need| {
             let member = self.nodes.get(&need.to)?.members.get("")?;
             let Found::Present(live) = &member.found else { return None };
-            Some((need.to.clone(), live.get("status")?.clone()))
+            Some((need.to.clone(), live.value().get("status")?.clone()))
         }))
     }
 
     fn write_status(&mut self, status: Option<&Value>, conditions: &Conditions) {
         let Some(status) = status.filter(|_| self.asked.open.is_empty()) else { return };
         let now = self.root.body.get("status");
-        if now == Some(status) || self.world.writes.contains_key(&self.world.root.key) {
-            if now != Some(status) && self.world.writes.get(&self.world.root.key) == Some(&OwnWrite::Lost) {
-                self.push(Action::Look { key: self.world.root.key.clone() });
+        if now.is_some_and(|it| self.facts.all().is_what_became(status, it)) {
+            return;
+        }
+        if now == Some(status) || self.facts.all().writes.contains_key(&self.facts.all().root.key) {
+            if now != Some(status)
+                && self.facts.all().writes.get(&self.facts.all().root.key) == Some(&OwnWrite::Lost)
+            {
+                self.push(Action::Look { key: self.facts.all().root.key.clone() });
             }
             return;
         }
@@ -235,10 +243,10 @@ impl Pass<'_> {
         }
         // What passes within the interval is never written: an instance that is ready at once costs one write.
         let passing = conditions.reconciling && !mutant!(StatusAtOnce);
-        let since = passing.then(|| self.world.status_stale.unwrap_or(self.world.now));
-        let due = self.world.status_at.max(since).map(|it| it + STATUS_INTERVAL);
+        let since = passing.then(|| self.facts.all().status_stale.unwrap_or(self.facts.all().now));
+        let due = self.facts.all().status_at.max(since).map(|it| it + STATUS_INTERVAL);
         if let Some(due) = due
-            && self.world.now < due
+            && self.facts.all().now < due
             && !mutant!(StatusAtOnce)
         {
             self.wake_at(due);
@@ -262,7 +270,7 @@ impl Pass<'_> {
             now.insert(None, ("Ready".to_owned(), "everything that is needed is ready".to_owned()));
         }
         for (about, (reason, message)) in now {
-            if self.world.told.get(&about).is_none_or(|told| *told != reason) {
+            if self.facts.all().told.get(&about).is_none_or(|told| *told != reason) {
                 let warning = about.is_some();
                 self.push(Action::Event(Event { about, reason, message, warning }));
             }
@@ -304,14 +312,4 @@ fn state(ready: Truth, causes: &[Cause]) -> NodeState {
     }
     causes.sort_by_key(|it| !matches!(it, Cause::Stalled { .. }));
     NodeState { phase, causes }
-}
-
-fn node_list(nodes: &BTreeMap<Slot, NodeState>) -> Value {
-    let mut sorted: Vec<_> = nodes.iter().collect();
-    sorted.sort_by_key(|(_, state)| state.phase == Phase::Ready);
-    let shown = sorted.iter().take(MAX_STATUS_NODES).map(|(slot, state)| {
-        let why = state.causes.first().map(ToString::to_string);
-        json!({ "node": slot.to_string(), "phase": state.phase, "why": why })
-    });
-    Value::Array(shown.collect())
 }

@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::{
     Cause,
     edges::Edges,
-    pass::{Found, Member, Pass},
+    inventory::Item,
+    pass::{Data, Found, Member, Pass},
     reason,
 };
 use crate::{
@@ -16,13 +17,13 @@ use crate::{
     path::FieldPath,
     shape::{Shape, Why},
     truth::Truth,
-    world::Live,
+    world::{Live, ObjectKey, Touch},
 };
 
 impl Pass<'_> {
     /// Why the object's controller has not seen its last change; nothing if it has.
     pub(super) fn behind(&self, live: &Live, node: &Node) -> Option<Cause> {
-        let counts = self.world.kinds.get(&live.key.kind).is_some_and(|it| it.observed_generation);
+        let counts = self.facts.kind(&live.key.kind).is_some_and(|it| it.observed_generation);
         let generation = live.generation?;
         if !counts || !node.observed || mutant!(IgnoreObservedGeneration) {
             return None;
@@ -65,21 +66,30 @@ impl Pass<'_> {
     }
 
     /// What is found of an object that should be ours.
-    pub(super) fn found_ours(&self, key: &crate::world::ObjectKey) -> Found {
-        if let Some(why) = self.world.blind(key_kind(key)) {
+    pub(super) fn found_ours(&self, key: &ObjectKey) -> Found {
+        if let Some(why) = self.facts.blind(&key.kind) {
             return Found::Unknown(why);
         }
-        if self.world.unseen_write(key).is_some() && !mutant!(ActOnOldView) {
+        if self.facts.unseen_write(key).is_some() && !mutant!(ActOnOldView) {
             return Found::Unknown(format!("our last write to {key} was not seen yet"));
         }
-        match self.world.objects.get(key) {
+        match self.facts.object(key) {
             None => Found::Absent,
-            Some(live) if self.inventory.contains_key(key) => Found::Present(live.body.clone()),
+            Some(live) if self.inventory.get(key).is_some() => Found::Present(Data::Live(live.clone())),
             Some(_) => Found::Unknown(format!("{key} is not ours")),
         }
     }
-}
 
-fn key_kind(key: &crate::world::ObjectKey) -> &crate::world::KindKey {
-    &key.kind
+    /// An object of ours.
+    pub(super) fn ours(&self, key: Option<&ObjectKey>) -> Option<&Item> {
+        let key = key?;
+        self.facts.read(Touch::object(key));
+        self.inventory.get(key)
+    }
+
+    /// The objects that say that a node, or a member of it, made them.
+    pub(super) fn claims_of(&self, node: &str) -> impl Iterator<Item = (&ObjectKey, &Item)> {
+        self.facts.read(Touch::claims(node));
+        self.inventory.of_node(node)
+    }
 }

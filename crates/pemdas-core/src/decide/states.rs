@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::{
     Cause, Mode,
     edges::Edges,
-    pass::{Asked, Found, Member, Pass},
+    inventory::Item,
+    pass::{Asked, Data, Found, Member, Pass},
     reason,
 };
 use crate::{
@@ -47,12 +48,12 @@ impl Pass<'_> {
             Err(cause) => return member.unknown(cause),
         };
         member.found = self.found_ours(&key);
-        let Some(ledger) = self.ledger.clone() else {
+        let Some(ledger) = self.ledger() else {
             return member.unknown(Cause::Pending("the ledger is being written".to_owned()));
         };
         let own = Found::Absent;
         let patch = match self.render(slot, &template.function, &edges, each, &own) {
-            Ok(patch) => patch,
+            Ok(patch) => patch.data,
             Err(cause) => {
                 let mut member = member.unknown(cause);
                 member.causes.splice(0..0, edges.causes);
@@ -60,7 +61,7 @@ impl Pass<'_> {
             }
         };
         let entry = ledger.entries.get(slot);
-        let key = match self.key(slot, node, &edges, each, || patch.clone()) {
+        let key = match self.key(slot, node, &edges, each, Some(&patch)) {
             Ok(Some(key)) => key,
             Ok(None) => {
                 member.settled = Truth::True;
@@ -73,10 +74,11 @@ impl Pass<'_> {
         member.patch = Some(patch.clone());
         member.state_key = Some(key);
         let passed = entry.is_some_and(|it| it.passed_for(key));
-        let left = self.later_attempted(object, name, slot, &ledger);
+        let left = self.later_attempted(object, name, slot, ledger);
         let vain = passed && entry.is_some_and(|it| it.vain) && member.found == Found::Absent;
-        let baseline = entry.is_some_and(|it| it.attempt == 0);
-        if vain || (passed && (left || baseline) && !mutant!(PassedStatesNeedShape)) {
+        // A baseline was never run: it is not a state to be in.
+        let baseline = passed && entry.is_some_and(|it| it.attempt == 0) && !mutant!(BaselineIsAState);
+        if vain || baseline || (passed && left && !mutant!(PassedStatesNeedShape)) {
             member.settled = Truth::True;
             member.ready = Truth::True;
             member.by_memory = true;
@@ -85,7 +87,7 @@ impl Pass<'_> {
         self.state_of_object(name, node, slot, &patch, &mut member, &edges, each);
         if entry.is_some_and(|it| it.attempted_for(key) && it.end.is_none())
             && member.ready == Truth::True
-            && let Some(next) = self.next_ledger.entries.get_mut(slot)
+            && let Some(next) = self.record().entries.get_mut(slot)
         {
             next.end = Some(End::Passed);
         }
@@ -108,19 +110,19 @@ impl Pass<'_> {
         name: &str,
         node: &Node,
         slot: &Slot,
-        patch: &Value,
+        patch: &Data,
         member: &mut Member,
         edges: &Edges,
         each: Option<&Value>,
     ) {
-        let Some((live, claim)) = member.key.as_ref().and_then(|key| self.inventory.get(key)).cloned() else {
+        let Some(Item { live, claim, .. }) = self.ours(member.key.as_ref()).cloned() else {
             member.causes.push(Cause::Pending("its object is not there".to_owned()));
             return;
         };
         let applied = claim.state.as_deref() == Some(name)
             && claim.member == slot.member
-            && claim.patch == Some(self.world.digest(patch))
-            && live.covers(&self.manager, patch);
+            && claim.patch == Some(self.facts.digest(patch.value()))
+            && live.covers(&self.manager, patch.value());
         if !applied || live.terminating || !matches!(member.found, Found::Present(_)) {
             member.causes.push(Cause::Pending("its object is not in this state".to_owned()));
             return;
@@ -140,26 +142,25 @@ impl Pass<'_> {
         node: &Node,
         edges: &Edges,
         each: Option<&Value>,
-        rendered: impl FnOnce() -> Value,
+        rendered: Option<&Data>,
     ) -> Result<Option<Digest>, Cause> {
         let Some(function) = &node.key else {
-            let rendered = rendered();
-            let spec = rendered.get("spec").cloned().unwrap_or(rendered);
-            return Ok(Some(self.world.digest(&spec)));
+            let rendered = rendered.map_or(&Value::Null, Data::value);
+            return Ok(Some(self.facts.digest(rendered.get("spec").unwrap_or(rendered))));
         };
         let answer = match self.the(function, edges, each, None) {
             Err(cause) => Asked::Unknown(cause.to_string()),
             Ok(the) => self.ask(function, Form::Whole, &the),
         };
         match answer {
-            Asked::Value(Value::Null) => Ok(None),
-            Asked::Value(value) => Ok(Some(self.world.digest(&value))),
+            Asked::Value(value) if value.value().is_null() => Ok(None),
+            Asked::Value(value) => Ok(Some(self.facts.digest(value.value()))),
             Asked::Error(text) => Err(Cause::stalled(reason::ERROR, format!("its key: {text}"))),
             Asked::Unknown(text) => {
-                let last = self.ledger.as_ref().and_then(|it| it.entries.get(slot)).map(|it| it.key);
+                let last = self.ledger().and_then(|it| it.entries.get(slot)).map(|it| it.key);
                 match last {
                     Some(key) if !mutant!(UnknownKeyIsNew) => Ok(Some(key)),
-                    Some(_) => Ok(Some(self.world.digest(&Value::Null))),
+                    Some(_) => Ok(Some(self.facts.digest(&Value::Null))),
                     None => Err(Cause::Unknown(format!("its key: {text}"))),
                 }
             }
@@ -180,14 +181,14 @@ impl Pass<'_> {
 
     /// Records an attempt: what comes later in its chain is due again.
     pub(super) fn attempt(&mut self, slot: &Slot, key: Digest, retries: u32) {
-        let attempt = self.next_ledger.entries.get(slot).map_or(0, |it| it.attempt) + 1;
+        let attempt = self.next_ledger().entries.get(slot).map_or(0, |it| it.attempt) + 1;
         let entry = Entry { key, attempt, retries, end: None, result: Value::Null, due: false, vain: false };
-        self.next_ledger.entries.insert(slot.clone(), entry);
+        self.record().entries.insert(slot.clone(), entry);
         if mutant!(AttemptForgetsLater) {
             return;
         }
         let later: Vec<String> = self.program.later(&slot.node).map(str::to_owned).collect();
-        for (other, entry) in &mut self.next_ledger.entries {
+        for (other, entry) in &mut self.record().entries {
             let same_chain = other.member == slot.member || other.member.is_empty() || slot.member.is_empty();
             if same_chain && later.contains(&other.node) {
                 entry.due = true;
@@ -209,20 +210,18 @@ impl Pass<'_> {
         frozen: bool,
     ) -> Member {
         let Body::Template(template) = &node.body else { return member };
-        let Some(ledger) = self.ledger.clone() else {
+        let Some(ledger) = self.ledger() else {
             return member.unknown(Cause::Pending("the ledger is being written".to_owned()));
         };
-        let target = match self.target(slot, &ledger, member.open, frozen, &member) {
+        let target = match self.target(slot, ledger, member.open, frozen, &member) {
             Target::Plain => Some((slot.node.clone(), None, member.open)),
             Target::State(name, patch, open) => Some((name, patch, open)),
             Target::Hold => None,
             Target::Unknown(cause) => return member.unknown(cause),
         };
-        let claimed = member
-            .key
-            .as_ref()
-            .and_then(|key| self.inventory.get(key))
-            .map(|(_, claim)| claim.state.clone().unwrap_or_else(|| slot.node.clone()));
+        let claimed = self
+            .ours(member.key.as_ref())
+            .map(|it| it.claim.state.clone().unwrap_or_else(|| slot.node.clone()));
         let (name, patch, open) = match target {
             Some(target) => target,
             // Nothing is passed for the current keys: it is held in the state it is in.
@@ -247,7 +246,7 @@ impl Pass<'_> {
         member.open = open;
         match self.desired(slot, node, &template.function, edges, each, identity, &own, patch) {
             Err(cause) => {
-                self.pass_in_vain(slot, &ledger, &member);
+                self.pass_in_vain(slot, ledger, &member);
                 member = member.unknown(cause);
                 member.causes.splice(0..0, edges.causes.iter().cloned());
             }
@@ -273,8 +272,8 @@ impl Pass<'_> {
         member
     }
 
-    fn patch_of(&self, name: &str, slot: &Slot) -> Option<Value> {
-        self.nodes.get(name)?.members.get(&slot.member)?.patch.clone()
+    fn patch_of(&self, name: &str, slot: &Slot) -> Option<Data> {
+        self.earlier(name)?.members.get(&slot.member)?.patch.clone()
     }
 
     /// Which state the object shall be in now.
@@ -289,7 +288,7 @@ impl Pass<'_> {
     ) -> Target {
         let program = self.program;
         let names = program.states.get(&slot.node).cloned().unwrap_or_default();
-        let last_key = self.world.digest(&Value::Bool(true));
+        let last_key = self.facts.digest(&Value::Bool(true));
         let mut furthest = Target::Hold;
         let mut plain = true;
         for name in names {
@@ -301,7 +300,7 @@ impl Pass<'_> {
             let (key, patch, may) = if last {
                 (last_key, None, open)
             } else {
-                match self.nodes.get(&name).map(|view| (view.need, view.members.get(&slot.member))) {
+                match self.earlier(&name).map(|view| (view.need, view.members.get(&slot.member))) {
                     None | Some((Truth::False, _)) => continue,
                     Some((Truth::Unknown, _)) => {
                         return Target::Unknown(Cause::Unknown(format!(
@@ -324,11 +323,11 @@ impl Pass<'_> {
             }
             plain = false;
             let entry = ledger.entries.get(&at);
-            if entry.is_some_and(|it| it.passed_for(key)) && !last {
-                // What was only taken as a baseline was never applied, and is not applied now either.
-                if entry.is_some_and(|it| it.attempt > 0) {
-                    furthest = Target::State(name, patch, may);
+            if let Some(entry) = entry.filter(|it| it.passed_for(key) && !last) {
+                if entry.attempt == 0 && !mutant!(BaselineIsAState) {
+                    continue;
                 }
+                furthest = Target::State(name, patch, may);
                 continue;
             }
             if entry.is_some_and(|it| it.attempted_for(key)) {
@@ -346,7 +345,7 @@ impl Pass<'_> {
                     due: false,
                     vain: false,
                 };
-                self.next_ledger.entries.insert(at, entry);
+                self.record().entries.insert(at, entry);
                 return furthest;
             }
             if may == Truth::True {
@@ -379,14 +378,13 @@ impl Pass<'_> {
             let taken_later = node.before.iter().any(|(precursor, edge)| {
                 let comes_later = program.after.get(name).is_some_and(|it| it.contains(precursor));
                 let absent = self
-                    .nodes
-                    .get(precursor)
+                    .earlier_found(precursor)
                     .is_some_and(|view| view.members.values().all(|it| it.found == Found::Absent));
                 edge.extract.is_some() && comes_later && absent
             });
             if attempted
                 && taken_later
-                && let Some(entry) = self.next_ledger.entries.get_mut(&at)
+                && let Some(entry) = self.record().entries.get_mut(&at)
             {
                 entry.end = Some(End::Passed);
                 entry.vain = true;
@@ -399,7 +397,7 @@ enum Target {
     /// No state counts: an object like any other.
     Plain,
     /// This state, its patch, and whether something new may be applied in it.
-    State(String, Option<Value>, Truth),
+    State(String, Option<Data>, Truth),
     /// Nothing is passed for the current keys.
     Hold,
     Unknown(Cause),

@@ -30,6 +30,10 @@ pub(super) struct Cluster {
     /// Fields that may not change, by kind.
     pub(super) immutable: BTreeSet<KindKey>,
     pub(super) namespace_ending: bool,
+    /// A field of a status that the definition does not know.
+    pub(super) pruned: Option<&'static str>,
+    /// What the account may not delete.
+    pub(super) undeletable: BTreeSet<ObjectKey>,
 }
 
 impl Cluster {
@@ -43,6 +47,8 @@ impl Cluster {
             root,
             immutable: BTreeSet::new(),
             namespace_ending: false,
+            pruned: None,
+            undeletable: BTreeSet::new(),
         }
     }
 
@@ -61,6 +67,9 @@ impl Cluster {
         live.resource_version = version;
         live.body["metadata"]["finalizers"] = json!(live.finalizers);
         live.body["metadata"]["uid"] = json!(live.uid);
+        if let Some(generation) = live.generation {
+            live.body["metadata"]["generation"] = json!(generation);
+        }
         if live.terminating {
             live.body["metadata"]["deletionTimestamp"] = json!("then");
         }
@@ -147,6 +156,9 @@ impl Cluster {
                     Ok(new) => WriteOutcome::Done(self.store(new)),
                 }
             }
+            Action::Delete { key, .. } if self.undeletable.contains(key) => {
+                WriteOutcome::Refused(Refusal::Forbidden("deletes".to_owned()))
+            }
             Action::Delete { key, uid, resource_version } => {
                 match self.checked(key, uid, Some(*resource_version)) {
                     Err(refusal) => WriteOutcome::Refused(refusal),
@@ -189,6 +201,11 @@ impl Cluster {
                     Ok(live) => {
                         let mut live = (*live).clone();
                         live.body["status"] = status.clone();
+                        if let (Some(field), Some(fields)) =
+                            (self.pruned, live.body["status"].as_object_mut())
+                        {
+                            fields.remove(field);
+                        }
                         WriteOutcome::Done(self.store(live))
                     }
                 }

@@ -21,12 +21,12 @@ use crate::{
 
 /// What may still go wrong on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Budget {
-    crash: u8,
-    lost: u8,
-    spec: u8,
-    flap: u8,
-    hand: u8,
+pub(super) struct Budget {
+    pub(super) crash: u8,
+    pub(super) lost: u8,
+    pub(super) spec: u8,
+    pub(super) flap: u8,
+    pub(super) hand: u8,
 }
 
 fn small(lab: Lab) -> Lab {
@@ -173,7 +173,7 @@ fn moves(sim: &Sim, budget: Budget) -> Vec<(Step, Budget)> {
 }
 
 /// Visits states until the limit; from every so many of them the world must settle as if nothing had happened.
-fn exhaust(lab: &Lab, budget: Budget, limit: u64) -> usize {
+pub(super) fn exhaust(lab: &Lab, budget: Budget, limit: u64) -> usize {
     let specs = [json!({ "v": 1 }), json!({ "v": 2 })];
     let start = Sim::new(std::slice::from_ref(lab), &specs[0]);
     let ends = as_if_nothing_happened(vec![lab.clone()]);
@@ -208,7 +208,7 @@ fn exhaust(lab: &Lab, budget: Budget, limit: u64) -> usize {
     seen.len()
 }
 
-fn pair() -> Lab {
+pub(super) fn pair() -> Lab {
     small(
         Lab::new()
             .template("a", "Thing", &[])
@@ -226,16 +226,23 @@ fn states() -> Lab {
     small(super::properties::drain())
 }
 
-/// Every state of a small world without faults, and with them up to a number of states.
-#[test]
-fn small_worlds_hold_in_every_order() {
-    let quiet = Budget { crash: 0, lost: 0, spec: 1, flap: 0, hand: 0 };
-    let faults = Budget { crash: 1, lost: 1, spec: 2, flap: 1, hand: 1 };
-    let mut counts = BTreeMap::new();
-    for (name, lab) in [("pair", pair()), ("replaced", replaced_pair()), ("states", states())] {
-        counts.insert(format!("{name}, quiet"), exhaust(&lab, quiet, 3_000));
-        counts.insert(format!("{name}, faults"), exhaust(&lab, faults, 3_000));
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{Budget, exhaust, pair, replaced_pair, states};
+
+    /// Every state of a small world without faults, and with them up to a number of states.
+    #[test]
+    fn small_worlds_hold_in_every_order() {
+        let quiet = Budget { crash: 0, lost: 0, spec: 1, flap: 0, hand: 0 };
+        let faults = Budget { crash: 1, lost: 1, spec: 2, flap: 1, hand: 1 };
+        let mut counts = BTreeMap::new();
+        for (name, lab) in [("pair", pair()), ("replaced", replaced_pair()), ("states", states())] {
+            counts.insert(format!("{name}, quiet"), exhaust(&lab, quiet, 3_000));
+            counts.insert(format!("{name}, faults"), exhaust(&lab, faults, 3_000));
+        }
+        let total: usize = counts.values().sum();
+        assert!(total > 5_000, "{counts:?}");
     }
-    let total: usize = counts.values().sum();
-    assert!(total > 5_000, "{counts:?}");
 }

@@ -1,6 +1,6 @@
 //! Blueprints for the abstract world, with functions written in Rust.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use serde_json::{Value, json};
 
@@ -267,10 +267,18 @@ impl Lab {
         self
     }
 
+    /// Whoever answers for its functions.
+    pub(super) fn evaluation(&self) -> super::sim::Evaluation {
+        Rc::new(RefCell::new(Closures(self.functions.clone())))
+    }
+
     pub(super) fn program(&self, ordinal: u64) -> Program {
         let (graph, problems) = Graph::of(&self.blueprint);
-        let bad: Vec<_> =
-            problems.iter().map(|it| it.message.clone()).filter(|it| !it.contains("namespace")).collect();
+        let bad: Vec<_> = problems
+            .iter()
+            .map(|it| it.message.clone())
+            .filter(|it| !it.contains("namespace") && !it.contains("which is no Service"))
+            .collect();
         assert!(bad.is_empty(), "{bad:?}");
         let revision = Revision { name: format!("r{ordinal}"), ordinal };
         Program::new(self.blueprint.clone(), &graph, "app", revision).expect("a program")
@@ -286,23 +294,14 @@ fn identity(kind_name: &str, name: NamePart) -> ObjectIdentity {
     }
 }
 
-/// Answers from closures; may be told to know nothing for a while.
-#[derive(Clone)]
-pub(super) struct Closures {
-    pub(super) functions: Rc<BTreeMap<String, Closure>>,
-    pub(super) broken: bool,
-    pub(super) batches: usize,
-}
+/// Answers from closures.
+struct Closures(BTreeMap<String, Closure>);
 
 impl Evaluator for Closures {
     fn evaluate(&mut self, batch: &[Question]) -> Vec<Answer> {
-        self.batches += 1;
         let answer = |question: &Question| {
-            if self.broken {
-                return Answer::Unknown("killed".to_owned());
-            }
             let path = question.path.join(".");
-            let Some(function) = self.functions.get(&path) else {
+            let Some(function) = self.0.get(&path) else {
                 return Answer::Error(format!("no function {path}"));
             };
             match (question.form, function(&question.input)) {
@@ -311,5 +310,14 @@ impl Evaluator for Closures {
             }
         };
         batch.iter().map(answer).collect()
+    }
+}
+
+/// Knows nothing for a while.
+pub(super) struct Killed;
+
+impl Evaluator for Killed {
+    fn evaluate(&mut self, batch: &[Question]) -> Vec<Answer> {
+        batch.iter().map(|_| Answer::Unknown("killed".to_owned())).collect()
     }
 }

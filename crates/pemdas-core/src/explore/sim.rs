@@ -1,22 +1,23 @@
 //! A cluster, what one process sees of it, and what it has in flight; with eyes on every decision and every write.
 
-use std::{collections::BTreeMap, rc::Rc, sync::Arc};
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc, sync::Arc};
 
 use serde_json::{Value, json};
 
 use super::{
     cluster::Cluster,
-    lab::{Closures, Lab, key, kind},
+    controllers,
+    lab::{Killed, Lab, key, kind},
 };
 use crate::{
     action::Action,
-    blueprint::Body,
-    decide::{Decision, Mode, decide, decide_with},
+    decide::{Decision, Memo},
+    evaluate::Evaluator,
     ledger::{End, Slot},
     program::Program,
     world::{
-        CLAIM_ANNOTATION, Claim, Fact, KindKey, KindView, Lease, LedgerFact, Live, ObjectKey, Owner, Refusal,
-        Sight, World, WriteOutcome, manager, owner,
+        Claim, Fact, KindKey, KindView, Lease, LedgerFact, Live, ObjectKey, Owner, Refusal, Sight, World,
+        WriteOutcome, manager, owner,
     },
 };
 
@@ -27,21 +28,48 @@ pub(super) const KINDS: [(&str, bool); 5] =
 /// What the eyes of the world watch for, besides what they always do.
 pub(super) type Watcher = Rc<dyn Fn(&Sim, &Action) -> Option<String>>;
 
+/// What is known of a kind without looking at its objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Nature {
+    /// Whether its controller reports the generation it saw.
+    pub observed_generation: bool,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+}
+
+impl Nature {
+    pub(super) fn new(observed_generation: bool) -> Self {
+        Self { observed_generation, namespaced: true }
+    }
+}
+
+/// The kinds of a cluster.
+pub type Kinds = BTreeMap<KindKey, Nature>;
+/// Whoever answers the questions of a blueprint.
+pub type Evaluation = Rc<RefCell<dyn Evaluator>>;
+
 #[derive(Clone)]
 pub(super) struct Sim {
-    pub(super) programs: Rc<Vec<(Program, Closures)>>,
+    pub(super) programs: Rc<Vec<(Program, Evaluation)>>,
+    pub(super) kinds: Rc<Kinds>,
+    /// The uid of the root.
+    pub(super) uid: String,
     pub(super) program: Option<usize>,
     pub(super) cluster: Cluster,
     pub(super) world: World,
+    /// What the process remembers of its last decision.
+    pub(super) memo: Memo,
     positions: BTreeMap<KindKey, usize>,
     pub(super) flights: Vec<Action>,
     /// What a process that was deposed had sent.
     pub(super) late: Vec<Action>,
     pub(super) evaluator_broken: bool,
+    /// Whether the answer to a write shows the object.
+    pub(super) telling: bool,
     /// Whether an object was ready since we last wrote to it.
     pub(super) was_ready: BTreeMap<ObjectKey, bool>,
-    own_writes: BTreeMap<ObjectKey, u64>,
-    late_landed: bool,
+    pub(super) own_writes: BTreeMap<ObjectKey, u64>,
+    pub(super) late_landed: bool,
     completions: BTreeMap<String, u32>,
     pub(super) violations: Vec<String>,
     pub(super) decision: Option<Decision>,
@@ -54,33 +82,55 @@ pub(super) struct Sim {
 
 impl Sim {
     pub(super) fn new(labs: &[Lab], spec: &Value) -> Self {
-        let programs = labs
-            .iter()
-            .enumerate()
-            .map(|(at, lab)| {
-                let functions = Rc::new(lab.functions.clone());
-                (lab.program(at as u64 + 1), Closures { functions, broken: false, batches: 0 })
-            })
-            .collect();
-        let root = key("App", "a");
+        let programs =
+            labs.iter().enumerate().map(|(at, lab)| (lab.program(at as u64 + 1), lab.evaluation())).collect();
+        let body = json!({
+            "apiVersion": "example.com/v1", "kind": "App",
+            "metadata": { "name": "a", "namespace": "n" }, "spec": spec,
+        });
+        let mut kinds: Kinds =
+            KINDS.iter().map(|(name, observed)| (kind(name), Nature::new(*observed))).collect();
+        kinds.insert(kind("Zone"), Nature { observed_generation: false, namespaced: false });
+        Self::of(programs, kinds, key("App", "a"), body)
+    }
+
+    /// A cluster with a root, and a process that sees all of it.
+    pub(super) fn of(
+        programs: Vec<(Program, Evaluation)>,
+        kinds: Kinds,
+        root: ObjectKey,
+        body: Value,
+    ) -> Self {
         let mut cluster = Cluster::new(root.clone());
-        cluster.create(
-            &root,
-            "user",
-            json!({ "apiVersion": "example.com/v1", "kind": "App", "metadata": { "name": "a", "namespace": "n" }, "spec": spec }),
-        );
-        let mut world = World::new(root, "u1");
+        cluster.create(&root, "user", body);
+        Self::beside(programs, kinds, cluster, root)
+    }
+
+    /// A process for a root that is in a cluster already.
+    pub(super) fn beside(
+        programs: Vec<(Program, Evaluation)>,
+        kinds: Kinds,
+        mut cluster: Cluster,
+        root: ObjectKey,
+    ) -> Self {
+        cluster.root = root.clone();
+        let uid = cluster.get(&root).map(|it| it.uid.clone()).expect("a root");
+        let mut world = World::new(root, uid.clone());
         world.lease = Lease { held: true, epoch: 1 };
         world.entropy = "dice".to_owned();
         let mut sim = Self {
             programs: Rc::new(programs),
+            kinds: Rc::new(kinds),
+            uid,
             program: Some(0),
             cluster,
             world,
+            memo: Memo::default(),
             positions: BTreeMap::new(),
             flights: Vec::new(),
             late: Vec::new(),
             evaluator_broken: false,
+            telling: true,
             was_ready: BTreeMap::new(),
             own_writes: BTreeMap::new(),
             late_landed: false,
@@ -128,13 +178,13 @@ impl Sim {
 
     pub(super) fn list(&mut self, of: &KindKey) {
         let epoch = self.world.lease.epoch;
-        let observed_generation = KINDS.iter().any(|(name, observed)| *observed && kind(name) == *of);
+        let Some(Nature { observed_generation, namespaced }) = self.kinds.get(of).copied() else { return };
         let view = KindView {
             sight: Sight::Synced,
             epoch,
             watermark: self.cluster.version,
             observed_generation,
-            namespaced: true,
+            namespaced,
         };
         let gone: Vec<_> = self
             .world
@@ -166,8 +216,8 @@ impl Sim {
     }
 
     pub(super) fn relist(&mut self) {
-        for (name, _) in KINDS {
-            self.list(&kind(name));
+        for kind in self.kinds.clone().keys() {
+            self.list(kind);
         }
         self.read_ledger();
         self.world.learn(Fact::NamespaceEnding(self.cluster.namespace_ending));
@@ -199,8 +249,8 @@ impl Sim {
 
     pub(super) fn deliver_all(&mut self) -> bool {
         let mut any = false;
-        for (name, _) in KINDS {
-            while self.deliver(&kind(name)) {
+        for kind in self.kinds.clone().keys() {
+            while self.deliver(kind) {
                 any = true;
             }
         }
@@ -209,13 +259,17 @@ impl Sim {
         any
     }
 
-    pub(super) fn read_ledger(&mut self) -> bool {
-        let fact = match &self.cluster.ledger {
+    fn ledger_fact(&self) -> LedgerFact {
+        match &self.cluster.ledger {
             None => LedgerFact::Absent,
             Some((version, ledger)) => {
                 LedgerFact::Present { resource_version: *version, ledger: Box::new(ledger.clone()) }
             }
-        };
+        }
+    }
+
+    pub(super) fn read_ledger(&mut self) -> bool {
+        let fact = self.ledger_fact();
         let changed = self.world.ledger != fact;
         self.world.learn(Fact::Ledger(fact));
         changed
@@ -223,13 +277,18 @@ impl Sim {
 
     pub(super) fn decide(&mut self) -> &Decision {
         let decision = match self.program {
-            None => decide(None, &self.world),
+            None => self.memo.decide(None, &self.world).clone(),
             Some(at) => {
-                let (program, closures) = &self.programs[at];
-                let mut closures = Closures { broken: self.evaluator_broken, ..closures.clone() };
-                decide_with(Some(program), &mut self.world, &mut closures)
+                let (program, evaluation) = &self.programs[at];
+                let (memo, world) = (&mut self.memo, &mut self.world);
+                if self.evaluator_broken {
+                    memo.decide_with(Some(program), world, &mut Killed).clone()
+                } else {
+                    memo.decide_with(Some(program), world, &mut *evaluation.borrow_mut()).clone()
+                }
             }
         };
+        self.watch_memo(&decision);
         for action in &decision.actions {
             self.watch_decision(action, decision.mode);
         }
@@ -254,23 +313,16 @@ impl Sim {
         let action = self.flights.remove(at % self.flights.len());
         if let Action::Look { key } = &action {
             let live = self.cluster.get(key).cloned();
-            if *key == self.cluster.root {
-                self.world.writes.remove(key);
-                if let Some(live) = live {
-                    self.world.learn(Fact::Root(live));
-                }
-            } else {
-                self.world.learn(Fact::Looked(key.clone(), live, self.cluster.version));
-            }
+            self.world.learn(Fact::Looked(key.clone(), live, self.cluster.version));
             return;
         }
         if action == Action::ReadLedger {
-            self.world.ledger_write = None;
-            self.read_ledger();
+            let fact = self.ledger_fact();
+            self.world.learn(Fact::LedgerRead(fact));
             return;
         }
         let outcome = match fault {
-            Fault::Refused => WriteOutcome::Refused(Refusal::Denied("a quota".to_owned())),
+            Fault::Refused(which) => WriteOutcome::Refused(refusal(which, &action)),
             Fault::Dropped => WriteOutcome::Lost,
             Fault::None | Fault::AnswerLost => {
                 let outcome = self.execute(&action);
@@ -288,8 +340,14 @@ impl Sim {
                 self.world.learn(Fact::Outcome(self.cluster.root.clone(), action.tried(), outcome));
             }
             other => {
-                if let Some(key) = other.written() {
+                if let Some(key) = other.written().cloned() {
+                    let answered =
+                        self.telling && matches!(outcome, WriteOutcome::Done(version) if version % 2 == 0);
                     self.world.learn(Fact::Outcome(key.clone(), action.tried(), outcome));
+                    // Some answers show the object, so that both ways of seeing an own write are walked.
+                    if let Some(live) = self.cluster.get(&key).filter(|_| answered) {
+                        self.world.learn(Fact::Answer(live.clone()));
+                    }
                 }
             }
         }
@@ -297,7 +355,7 @@ impl Sim {
 
     fn execute(&mut self, action: &Action) -> WriteOutcome {
         let before = action.written().and_then(|key| self.cluster.get(key)).cloned();
-        let outcome = self.cluster.execute(action, &manager("u1"));
+        let outcome = self.cluster.execute(action, &manager(&self.uid));
         let Some(key) = action.written() else { return outcome };
         if let WriteOutcome::Refused(_) = outcome {
             return outcome;
@@ -311,11 +369,11 @@ impl Sim {
         match action {
             Action::Create { .. } => {
                 self.created += 1;
-                self.was_ready.insert(key.clone(), key.kind == kind("Note"));
+                self.was_ready.insert(key.clone(), !controllers::has(&key.kind));
             }
             Action::Change { .. } => {
                 let spec = |it: Option<&Arc<Live>>| it.and_then(|it| it.body.get("spec").cloned());
-                if spec(self.cluster.get(key)) != spec(before.as_ref()) && key.kind != kind("Note") {
+                if spec(self.cluster.get(key)) != spec(before.as_ref()) && controllers::has(&key.kind) {
                     self.was_ready.insert(key.clone(), false);
                 }
             }
@@ -331,18 +389,20 @@ impl Sim {
         self.late.truncate(4);
         let epoch = self.world.lease.epoch + 1;
         self.world = self.world.after_crash(Lease { held: true, epoch });
-        for (name, _) in KINDS {
+        self.memo = Memo::default();
+        for (kind, nature) in self.kinds.iter() {
             let view = KindView {
                 sight: Sight::Unsynced,
                 epoch,
                 watermark: 0,
-                observed_generation: false,
-                namespaced: true,
+                observed_generation: nature.observed_generation,
+                namespaced: nature.namespaced,
             };
-            self.world.learn(Fact::Kind(kind(name), view));
+            self.world.learn(Fact::Kind(kind.clone(), view));
         }
         self.own_writes.clear();
-        self.list(&kind("App"));
+        let root = self.cluster.root.kind.clone();
+        self.list(&root);
         self.read_ledger();
     }
 
@@ -363,43 +423,24 @@ impl Sim {
         if live.terminating || self.asleep.contains(key) {
             return;
         }
-        let generation = live.generation;
-        let condition = |name: &str| json!([{ "type": name, "status": "True" }]);
-        match key.kind.kind.as_str() {
-            "Thing" => {
-                let mut status =
-                    json!({ "observedGeneration": generation, "conditions": condition("Ready") });
-                status["v"] = live.body["spec"]["v"].clone();
-                self.cluster.set_status(key, status);
-                self.was_ready.insert(key.clone(), true);
+        let Some(status) = controllers::status(&live, end) else { return };
+        self.cluster.set_status(key, status);
+        self.was_ready.insert(key.clone(), true);
+        if key.kind.kind == "Job" && end == End::Passed {
+            let times = self.completions.entry(key.name.clone()).or_default();
+            *times += 1;
+            if *times > 1 {
+                self.violations.push(format!("{key} completed {times} times"));
             }
-            "Server" => {
-                let replicas = live.body["spec"]["replicas"].clone();
-                let status = json!({ "observedGeneration": generation, "replicas": replicas, "conditions": condition("Ready") });
-                self.cluster.set_status(key, status);
-                self.was_ready.insert(key.clone(), true);
-            }
-            "Job" if live.body.get("status").is_none() => {
-                let word = if end == End::Failed { "Failed" } else { "Complete" };
-                self.cluster.set_status(key, json!({ "conditions": condition(word) }));
-                if end == End::Passed {
-                    let times = self.completions.entry(key.name.clone()).or_default();
-                    *times += 1;
-                    if *times > 1 {
-                        self.violations.push(format!("{key} completed {times} times"));
-                    }
-                }
-            }
-            _ => {}
         }
     }
 
     /// A controller says that its object is not ready for a while.
     pub(super) fn flap(&mut self, key: &ObjectKey) {
         let Some(live) = self.cluster.get(key).cloned() else { return };
-        if matches!(key.kind.kind.as_str(), "Thing" | "Server") && !live.terminating {
-            let mut status = live.body.get("status").cloned().unwrap_or_default();
-            status["conditions"] = json!([{ "type": "Ready", "status": "False" }]);
+        if !live.terminating
+            && let Some(status) = controllers::unready(&live)
+        {
             self.cluster.set_status(key, status);
         }
     }
@@ -431,8 +472,8 @@ impl Sim {
         }
         self.late.clear();
         self.hands_off();
-        for (name, _) in KINDS {
-            self.list(&kind(name));
+        for kind in self.kinds.clone().keys() {
+            self.list(kind);
         }
         let mut quiet = 0;
         for _ in 0..400 {
@@ -478,7 +519,7 @@ impl Sim {
     pub(super) fn result(&self) -> BTreeMap<String, Value> {
         let mut result = BTreeMap::new();
         for live in self.cluster.objects.values() {
-            if let Owner::Us(claim) = owner(live, "u1")
+            if let Owner::Us(claim) = owner(live, &self.uid)
                 && claim.attempt.is_none()
             {
                 result.insert(
@@ -491,195 +532,11 @@ impl Sim {
     }
 
     pub(super) fn claimed(&self) -> Vec<(ObjectKey, Arc<Live>, Claim)> {
-        let ours = self.cluster.objects.values().filter_map(|live| match owner(live, "u1") {
+        let ours = self.cluster.objects.values().filter_map(|live| match owner(live, &self.uid) {
             Owner::Us(claim) => Some((live.key.clone(), live.clone(), *claim)),
             _ => None,
         });
         ours.collect()
-    }
-
-    // ---- the eyes
-
-    fn watch_decision(&mut self, action: &Action, mode: Mode) {
-        if let Some(watcher) = self.watcher.clone()
-            && let Some(violation) = watcher(self, action)
-        {
-            self.violations.push(violation);
-        }
-        let Some(key) = action.written().cloned() else { return };
-        // Nothing acts on a view older than its own last write.
-        let seen = self.world.objects.get(&key).map_or(0, |it| it.resource_version);
-        let watermark = self.world.kinds.get(&key.kind).map_or(0, |it| it.watermark);
-        if let Some(own) = self.own_writes.get(&key)
-            && seen.max(watermark).max(self.world.looked.get(&key).copied().unwrap_or(0)) < *own
-        {
-            self.violations.push(format!("{key} is written on a view older than our own last write"));
-        }
-        match action {
-            Action::Create { body, .. } | Action::Change { body, .. } if mode == Mode::Present => {
-                self.watch_order(&key, body);
-            }
-            Action::Delete { .. } => self.watch_use(&key),
-            _ => {}
-        }
-    }
-
-    /// No Sequence edge is violated: what x comes after was ready with the same version, since it was last written.
-    fn watch_order(&mut self, key: &ObjectKey, body: &Value) {
-        let claim: Option<Claim> = body["metadata"]["annotations"][CLAIM_ANNOTATION]
-            .as_str()
-            .and_then(|text| serde_json::from_str(text).ok());
-        let (Some(claim), Some(program)) = (claim, self.program()) else { return };
-        let last = self.world.objects.get(key).and_then(|live| match owner(live, "u1") {
-            Owner::Us(claim) => Some(claim.applied),
-            _ => None,
-        });
-        let repair = last.or(self.world.vanished.get(key).copied()) == Some(claim.applied);
-        if repair || self.late_landed || claim.state.is_some() {
-            return;
-        }
-        let Some(node) = program.node(&claim.node) else { return };
-        let mut found = Vec::new();
-        for (precursor, edge) in &node.before {
-            let Some(p) = program.node(precursor) else { continue };
-            let plain = matches!(p.body, Body::Template(_)) && p.state_of.is_none() && p.once.is_none();
-            if !plain || edge.until.is_some() || program.states.contains_key(precursor) {
-                continue;
-            }
-            let v = &body["spec"]["v"];
-            let made: Vec<_> = self
-                .claimed()
-                .into_iter()
-                .filter(|(_, _, it)| it.node == *precursor && (!edge.each || it.member == claim.member))
-                .filter(|(_, live, _)| {
-                    live.body["spec"]["v"] == *v
-                        && p.body.identity().is_some_and(|it| it.kind.known() == Some(&live.key.kind.kind))
-                })
-                .collect();
-            let ready = made.iter().all(|(key, _, _)| self.was_ready.get(key) == Some(&true));
-            let conditional =
-                program.needs.values().flatten().any(|it| it.to == *precursor && it.conditional);
-            let gone = self.deleted_by_others(precursor);
-            if !ready || (made.is_empty() && !conditional && p.for_each.is_none() && !gone) {
-                found.push(format!("{key} is written with v={v} before {precursor} was ready with it"));
-            }
-        }
-        self.violations.append(&mut found);
-    }
-
-    /// Whether an object that the view still shows was deleted by somebody: then the view, not the rule, is old.
-    fn deleted_by_others(&self, node: &str) -> bool {
-        self.world.objects.values().any(|live| match owner(live, "u1") {
-            Owner::Us(claim) => {
-                let real = self.cluster.get(&live.key);
-                claim.node == node
-                    && real.is_none_or(|it| {
-                        it.uid != live.uid || it.terminating || it.body["spec"] != live.body["spec"]
-                    })
-            }
-            _ => false,
-        })
-    }
-
-    /// Nothing in use is removed: by name, as the objects themselves say what they use.
-    fn watch_use(&mut self, key: &ObjectKey) {
-        let exempt = self.program().is_some_and(|program| {
-            program.blueprint.nodes.values().any(|it| it.replace == crate::blueprint::Replace::Before)
-                || program
-                    .blueprint
-                    .nodes
-                    .values()
-                    .any(|it| it.on_immutable == crate::blueprint::OnImmutable::Recreate)
-        });
-        if exempt || self.late_landed {
-            return;
-        }
-        let name = format!("{}/{}", key.kind.kind, key.name);
-        let users: Vec<_> = self
-            .claimed()
-            .into_iter()
-            .filter(|(other, live, claim)| {
-                let uses =
-                    live.body["spec"]["uses"].as_array().is_some_and(|it| it.iter().any(|it| *it == name));
-                uses && other != key && claim.attempt.is_none()
-            })
-            .map(|(other, _, _)| other.to_string())
-            .collect();
-        if !users.is_empty() {
-            self.violations.push(format!("{key} is deleted while {} uses it", users.join(", ")));
-        }
-    }
-
-    /// What is not claimed by the instance is never written or deleted.
-    fn watch_claim(&mut self, action: &Action, before: &Live) {
-        let ours = matches!(owner(before, "u1"), Owner::Us(_));
-        let program = self.program();
-        let adopts = program
-            .is_some_and(|it| it.blueprint.nodes.values().any(|it| it.own == crate::blueprint::Own::Adopt));
-        let absent = program
-            .is_some_and(|it| it.blueprint.nodes.values().any(|it| matches!(it.body, Body::Absent(_))));
-        let claimed_by_another = matches!(owner(before, "u1"), Owner::Another { .. });
-        let reclaims = self.root().is_some_and(|it| it.annotation("pemdas.dev/reclaim").is_some());
-        let allowed = ours || (!claimed_by_another && (adopts || absent)) || reclaims;
-        if !allowed {
-            self.violations.push(format!("{} is written by {action:?} and is not ours", before.key));
-        }
-    }
-
-    /// Ready is never true while a needed node is not of its ready shape at the current generation.
-    fn watch_ready(&mut self, decision: &Decision) {
-        if !decision.conditions.ready {
-            return;
-        }
-        if decision.actions.iter().any(Action::moves_the_cluster) {
-            self.violations.push("ready, and still acting".to_owned());
-        }
-        let Some(program) = self.program() else { return };
-        let Some(root) = &self.world.root.live else { return };
-        let v = root.body["spec"]["v"].clone();
-        let mut found = Vec::new();
-        for live in self.world.objects.values() {
-            let Owner::Us(claim) = owner(live, "u1") else { continue };
-            if claim.attempt.is_some() {
-                continue;
-            }
-            let Some(node) = program.node(&claim.node) else {
-                found.push(format!("ready, and {} is still there", live.key));
-                continue;
-            };
-            let counts = KINDS.iter().any(|(name, it)| *it && kind(name) == live.key.kind) && node.observed;
-            let observed = live.body["status"]["observedGeneration"].as_i64();
-            let health = crate::health::of(&live.body).state == crate::health::HealthState::Current;
-            let fresh = !counts || observed == live.generation;
-            if !health
-                || !fresh
-                || live.terminating
-                || (live.body["spec"]["v"] != v && !live.body["spec"]["v"].is_null())
-            {
-                found.push(format!("ready, and {} is not", live.key));
-            }
-        }
-        for (name, node) in &program.blueprint.nodes {
-            let plain = matches!(node.body, Body::Template(_))
-                && node.state_of.is_none()
-                && node.once.is_none()
-                && node.for_each.is_none();
-            let always = program
-                .needs
-                .get("app")
-                .into_iter()
-                .flatten()
-                .any(|it| it.to == *name && !it.conditional && !it.deleting);
-            let there = self
-                .world
-                .objects
-                .values()
-                .any(|live| matches!(owner(live, "u1"), Owner::Us(it) if it.node == *name));
-            if plain && always && !there {
-                found.push(format!("ready, and {name} is missing"));
-            }
-        }
-        self.violations.append(&mut found);
     }
 
     pub(super) fn late_write_landed(&self) -> bool {
@@ -697,5 +554,27 @@ pub(super) enum Fault {
     None,
     AnswerLost,
     Dropped,
-    Refused,
+    /// One of the kinds of refusal.
+    Refused(u8),
+}
+
+/// How many kinds of refusal there are.
+pub(super) const REFUSALS: u8 = 10;
+
+/// A refusal, whatever the cluster would say.
+fn refusal(which: u8, action: &Action) -> Refusal {
+    let text = || "whatever".to_owned();
+    match which % REFUSALS {
+        // What we may not delete is left for good: that is another test's.
+        1 if !matches!(action, Action::Delete { .. }) => Refusal::Forbidden(text()),
+        2 => Refusal::NoNamespace(text()),
+        3 => Refusal::Busy(text()),
+        4 => Refusal::Invalid(text()),
+        5 => Refusal::Immutable(text()),
+        6 => Refusal::FieldConflict(vec![("somebody".to_owned(), "spec.v".to_owned())]),
+        7 => Refusal::Changed,
+        8 => Refusal::Gone,
+        9 => Refusal::Exists,
+        _ => Refusal::Denied(text()),
+    }
 }

@@ -1,64 +1,12 @@
-//! How fast a decision is. Not a test of time: numbers for people, printed on demand.
-//!
-//! `cargo test --release -p pemdas-core --lib speed -- --ignored --nocapture`
-
-use std::time::Duration;
+//! What a decision costs, as counts of steps. Times are measured by the benchmark `decide`.
 
 use serde_json::json;
 
-use super::{lab::Lab, sim::Sim, walk::Dice};
-use crate::decide::{Memo, decide};
-
-fn layered(nodes: usize) -> Lab {
-    let mut dice = Dice::new(7);
-    let names: Vec<String> = (0..nodes).map(|at| format!("n{at}")).collect();
-    let mut lab = Lab::new();
-    for (at, name) in names.iter().enumerate() {
-        let layer = at / nodes.div_ceil(8);
-        let earlier = &names[..layer * nodes.div_ceil(8)];
-        let mut before: Vec<&str> = Vec::new();
-        for _ in 0..2 {
-            if !earlier.is_empty() {
-                before.push(&earlier[dice.roll(earlier.len())]);
-            }
-        }
-        before.sort_unstable();
-        before.dedup();
-        lab = lab.template(name, "Thing", &before).also("app", name);
-    }
-    lab
-}
-
-#[expect(clippy::disallowed_types, reason = "a measurement, not a decision")]
-#[expect(clippy::disallowed_methods, reason = "a measurement, not a decision")]
-fn each(mut run: impl FnMut()) -> Duration {
-    let begin = std::time::Instant::now();
-    let mut times = 0_u32;
-    while begin.elapsed() < Duration::from_millis(300) {
-        run();
-        times += 1;
-    }
-    begin.elapsed() / times
-}
-
-#[expect(clippy::disallowed_macros, reason = "numbers for people")]
-#[test]
-#[ignore = "prints numbers; run it alone, optimised"]
-fn speed() {
-    for nodes in [5, 20, 50, 500] {
-        let mut sim = Sim::new(&[layered(nodes)], &json!({ "v": 1 }));
-        assert!(sim.settle() && sim.is_ready());
-        let program = sim.program().cloned().unwrap();
-        let pass = each(|| {
-            std::hint::black_box(decide(Some(&program), &sim.world));
-        });
-        let mut memo = Memo::default();
-        let settled = each(|| {
-            std::hint::black_box(memo.decide(Some(&program), &sim.world));
-        });
-        println!("{nodes} nodes: a whole pass {pass:?}, a settled one {settled:?}");
-    }
-}
+use super::{
+    sim::Sim,
+    stage::{Stage, layered},
+};
+use crate::decide::Memo;
 
 #[test]
 fn a_settled_instance_costs_no_pass() {
@@ -76,4 +24,38 @@ fn a_settled_instance_costs_no_pass() {
     sim.deliver_all();
     assert!(!memo.decide(Some(&program), &sim.world).conditions.ready);
     assert_eq!(memo.passes(), 2);
+}
+
+#[test]
+fn a_pass_costs_what_changed() {
+    let mut stage = Stage::settled(50);
+    let steps = |stage: &Stage| stage.memo().steps();
+    let settled = steps(&stage);
+    let unimportant = stage.unimportant();
+    stage.learn(unimportant);
+    assert!(steps(&stage) - settled <= 12, "an annotation costs {} steps", steps(&stage) - settled);
+    let irrelevant = stage.irrelevant();
+    let before = steps(&stage);
+    stage.learn(irrelevant);
+    assert_eq!(steps(&stage), before, "an object that nobody reads costs steps");
+    for nodes in [5, 20, 100] {
+        let mut stage = Stage::settled(nodes);
+        for _ in 0..4 {
+            let before = steps(&stage);
+            let fact = stage.important();
+            let ready = stage.learn(fact).conditions.ready;
+            let fact = stage.important();
+            assert_ne!(ready, stage.learn(fact).conditions.ready, "{nodes} nodes: a change that matters");
+            assert!(steps(&stage) - before <= 60, "{nodes} nodes: {} steps", steps(&stage) - before);
+        }
+    }
+}
+
+/// Every batch of answers costs the steps that asked, not all of them: no quadratic rounds.
+#[test]
+fn a_chain_of_questions_costs_each_node_a_few_steps() {
+    let mut sim = Sim::new(&[layered(50)], &json!({ "v": 1 }));
+    sim.round();
+    let first = sim.memo.steps();
+    assert!(first < 50 * 6, "{first} steps for the first decision of 50 nodes");
 }

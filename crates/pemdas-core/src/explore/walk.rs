@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    lab::{Lab, kind},
-    sim::{Fault, KINDS, Sim},
+    lab::Lab,
+    sim::{Fault, REFUSALS, Sim},
 };
 use crate::{ledger::End, world::Fact};
 
@@ -143,7 +143,7 @@ fn numbered(step: Step, number: u8, faults: Faults) -> Step {
         Step::Land(_) => Step::Land(number % 4),
         Step::LandAnswerLost(_) => Step::LandAnswerLost(number % 4),
         Step::LandDropped(_) => Step::LandDropped(number % 4),
-        Step::LandRefused(_) => Step::LandRefused(number % 4),
+        Step::LandRefused(_) => Step::LandRefused(number % (4 * REFUSALS)),
         Step::Late(_) => Step::Late(number % 4),
         Step::Control(_) => Step::Control(number % 12),
         Step::Fail(_) => Step::Fail(number % 12),
@@ -168,7 +168,8 @@ pub(super) fn take(sim: &mut Sim, step: Step, specs: &[Value]) {
     };
     match step {
         Step::Deliver(at) => {
-            sim.deliver(&kind(KINDS[usize::from(at) % KINDS.len()].0));
+            let of = pick_kind(sim, at);
+            sim.deliver(&of);
         }
         Step::DeliverAll => {
             sim.deliver_all();
@@ -182,7 +183,7 @@ pub(super) fn take(sim: &mut Sim, step: Step, specs: &[Value]) {
         Step::Land(at) => sim.land(at.into(), Fault::None),
         Step::LandAnswerLost(at) => sim.land(at.into(), Fault::AnswerLost),
         Step::LandDropped(at) => sim.land(at.into(), Fault::Dropped),
-        Step::LandRefused(at) => sim.land(at.into(), Fault::Refused),
+        Step::LandRefused(at) => sim.land((at % 4).into(), Fault::Refused(at / 4)),
         Step::Crash => sim.crash(),
         Step::Late(at) => sim.land_late(at.into()),
         Step::ControlAll => {
@@ -205,19 +206,19 @@ pub(super) fn take(sim: &mut Sim, step: Step, specs: &[Value]) {
         }
         Step::TimeToLive(at) => {
             if let Some(key) = pick(sim, at)
-                && key.kind == kind("Job")
+                && key.kind.kind == "Job"
                 && sim.live(&key).is_some_and(|it| it.body.get("status").is_some())
             {
                 sim.cluster.delete(&key);
             }
         }
         Step::HandEdit(at) => {
-            if let Some(key) = pick(sim, at).filter(|it| it.kind != kind("Job")) {
+            if let Some(key) = pick(sim, at).filter(|it| it.kind.kind != "Job") {
                 sim.cluster.edit(&key, "hand", &serde_json::json!({ "spec": { "v": "edited" } }));
             }
         }
         Step::HandDelete(at) => {
-            if let Some(key) = pick(sim, at).filter(|it| it.kind != kind("Job")) {
+            if let Some(key) = pick(sim, at).filter(|it| it.kind.kind != "Job") {
                 sim.cluster.delete(&key);
             }
         }
@@ -229,9 +230,10 @@ pub(super) fn take(sim: &mut Sim, step: Step, specs: &[Value]) {
             sim.world.learn(Fact::Now(now));
         }
         Step::Blind(at) => {
-            let of = kind(KINDS[usize::from(at) % KINDS.len()].0);
+            let of = pick_kind(sim, at);
             if let Some(view) = sim.world.kinds.get_mut(&of) {
                 view.sight = crate::world::Sight::Unsynced;
+                sim.world.touch_everything();
             }
         }
         Step::EvaluatorBreaks => sim.evaluator_broken = true,
@@ -241,6 +243,10 @@ pub(super) fn take(sim: &mut Sim, step: Step, specs: &[Value]) {
             sim.cluster.delete(&root);
         }
     }
+}
+
+fn pick_kind(sim: &Sim, at: u8) -> crate::world::KindKey {
+    sim.kinds.keys().nth(usize::from(at) % sim.kinds.len()).cloned().expect("a kind")
 }
 
 /// What is asked of a world in which the faults have ended.
@@ -308,8 +314,9 @@ pub(super) fn explore(
     }
     for seed in 1..=walks * more() {
         let walk = steps(seed, length, faults);
-        if let Some(violation) = run(&start, &walk, specs, end) {
-            assert!(!crate::mutation::any(), "a deliberate bug is noticed: {violation}");
+        if run(&start, &walk, specs, end).is_some() {
+            #[cfg(test)]
+            assert!(!crate::mutation::any(), "a deliberate bug is noticed");
             let short = shrink(&start, &walk, specs, end);
             let violation = run(&start, &short, specs, end).unwrap_or_default();
             let line: Vec<_> = short.iter().map(|it| format!("{it:?}").replace(' ', "")).collect();
@@ -360,5 +367,41 @@ fn parse(word: &str) -> Step {
         "EvaluatorMends" => Step::EvaluatorMends,
         "DeleteRoot" => Step::DeleteRoot,
         _ => Step::Decide,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use serde_json::json;
+
+    use super::{Faults, explore, parse, run, steps};
+    use crate::explore::{properties::chain, sim::Sim};
+
+    #[test]
+    fn every_step_is_read_as_it_is_printed() {
+        let faults = Faults { jobs: true, deletion: true, revisions: 3, ..Faults::ALL };
+        for step in steps(1, 3_000, faults) {
+            let word = format!("{step:?}");
+            assert_eq!(parse(&word), step, "{word}");
+        }
+    }
+
+    /// A failure is shrunk, and the line that is printed fails in the same way.
+    #[test]
+    fn a_planted_failure_is_shrunk_and_replays() {
+        let specs = [json!({ "v": 1 }), json!({ "v": 2 })];
+        let planted = |sim: &mut Sim| (sim.world.lease.epoch > 1).then(|| "it crashed".to_owned());
+        let walked = catch_unwind(AssertUnwindSafe(|| {
+            explore("planted", &[chain()], &specs, Faults::ALL, (40, 60), |_| {}, &planted);
+        }));
+        let told = *walked.expect_err("it crashes in some walk").downcast::<String>().expect("a message");
+        let line =
+            told.split("replay: PEMDAS_REPLAY='planted: ").nth(1).expect("a line").trim_end_matches('\'');
+        let walk: Vec<_> = line.split(' ').map(parse).collect();
+        assert_eq!(line, "Crash", "the shortest walk that fails");
+        let start = Sim::new(&[chain()], &specs[0]);
+        assert_eq!(run(&start, &walk, &specs, &planted).as_deref(), Some("it crashed"));
     }
 }

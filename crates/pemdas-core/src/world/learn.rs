@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     KindKey, KindView, Lease, LedgerFact, Live, MAX_REVERSALS, MAX_VANISHED, ObjectKey, OwnWrite, Owner,
-    Refused, World, manager, owner,
+    Refused, StatusSent, Touch, World, manager, owner,
 };
 use crate::{action::Action, decide::Decision, digest::Digest, evaluate::Answer, ledger::Ledger};
 
@@ -77,19 +77,25 @@ pub enum Fact {
     Outcome(ObjectKey, Digest, WriteOutcome),
     /// What became of a write to the ledger.
     LedgerOutcome(WriteOutcome),
-    /// What a direct look found, and as of which resourceVersion.
+    /// The ledger as a direct look found it: what became of the last write does not matter any more.
+    LedgerRead(LedgerFact),
+    /// An object as the answer to our own write shows it.
+    Answer(Arc<Live>),
+    /// What a direct look at an object or at the root found, and as of which resourceVersion.
     Looked(ObjectKey, Option<Arc<Live>>, u64),
     /// An answer of the evaluator.
     Answered(Digest, Answer),
     /// The response of the Service of a `report`.
     Report(Option<Value>),
+    /// Why there is no newer one.
+    ReportTrouble(Option<String>),
 }
 
 impl World {
     /// Takes a fact in.
     pub fn learn(&mut self, fact: Fact) {
         if !self.is_old_news(&fact) {
-            self.changes += 1;
+            self.note(&fact);
         }
         match fact {
             Fact::Now(now) => self.now = self.now.max(now),
@@ -117,9 +123,15 @@ impl World {
             Fact::Sent(action) => self.sent(&action),
             Fact::Outcome(key, tried, outcome) => self.outcome(key, tried, outcome),
             Fact::LedgerOutcome(outcome) => self.ledger_outcome(outcome),
+            Fact::LedgerRead(ledger) => {
+                self.ledger_write = None;
+                self.ledger = ledger;
+            }
+            Fact::Answer(live) => self.answer(live),
             Fact::Looked(key, live, version) => self.looked(key, live, version),
             Fact::Answered(question, answer) => self.answers.learn(question, answer, self.now),
             Fact::Report(report) => self.report = report,
+            Fact::ReportTrouble(trouble) => self.report_trouble = trouble,
         }
     }
 
@@ -143,7 +155,70 @@ impl World {
             Fact::NamespaceEnding(ending) => *ending == self.namespace_ending,
             Fact::Ledger(ledger) => *ledger == self.ledger && self.ledger_write.is_none(),
             Fact::Report(report) => *report == self.report,
+            Fact::ReportTrouble(trouble) => *trouble == self.report_trouble,
             _ => false,
+        }
+    }
+
+    /// Writes down what a fact is about.
+    fn note(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Now(_) => {}
+            Fact::Lease(_) | Fact::RootVanished | Fact::Selected(_) | Fact::NamespaceEnding(_) => {
+                self.touch(Touch::EVERYTHING);
+            }
+            Fact::Kind(kind, view) => {
+                let only_newer = self
+                    .kinds
+                    .get(kind)
+                    .is_some_and(|old| KindView { watermark: old.watermark, ..view.clone() } == *old);
+                if only_newer {
+                    self.touch_unseen(kind);
+                } else {
+                    self.touch(Touch::EVERYTHING);
+                }
+            }
+            Fact::Seen(live) | Fact::Answer(live) => self.touch_object(&live.key),
+            Fact::Vanished(key, _) | Fact::Outcome(key, _, _) | Fact::Looked(key, _, _) => {
+                self.touch_object(key);
+                if *key == self.root.key {
+                    self.touch(Touch::ROOT);
+                }
+            }
+            Fact::Root(_) => {
+                let root = self.root.key.clone();
+                self.touch_object(&root);
+                self.touch(Touch::ROOT);
+            }
+            Fact::Ledger(_) | Fact::LedgerOutcome(_) | Fact::LedgerRead(_) => self.touch(Touch::LEDGER),
+            Fact::Sent(action) => match &**action {
+                Action::Record { .. } | Action::Forget { .. } => self.touch(Touch::LEDGER),
+                Action::Finalize { .. } | Action::Status { .. } => {
+                    let root = self.root.key.clone();
+                    self.touch_object(&root);
+                    self.touch(Touch::REPORT);
+                }
+                other => match other.written() {
+                    Some(key) => self.touch_object(key),
+                    None => self.touch(Touch::REPORT),
+                },
+            },
+            Fact::Answered(question, _) => self.touch(Touch::answer(*question)),
+            Fact::Report(_) | Fact::ReportTrouble(_) => self.touch(Touch::REPORT),
+        }
+    }
+
+    fn touch_object(&mut self, key: &ObjectKey) {
+        self.note_change(Touch::object(key), Some(key));
+        self.touch(Touch::objects(&key.kind));
+        self.touch_unseen(&key.kind);
+    }
+
+    /// A watch that went on may have shown writes to other objects of its kind.
+    fn touch_unseen(&mut self, kind: &KindKey) {
+        let waiting: Vec<_> = self.writes.keys().filter(|key| key.kind == *kind).map(Touch::object).collect();
+        for touch in waiting {
+            self.touch(touch);
         }
     }
 
@@ -217,6 +292,12 @@ impl World {
             self.root.going_since.get_or_insert(self.now);
         }
         let version = live.resource_version;
+        if self.status_sent.as_ref().is_some_and(|it| it.version == Some(version) && it.became.is_none()) {
+            let became = live.body.get("status").map(|it| self.digest(it));
+            if let Some(sent) = &mut self.status_sent {
+                sent.became = became;
+            }
+        }
         self.root.live = Some(live);
         if matches!(self.writes.get(&self.root.key), Some(OwnWrite::Applied(wrote)) if *wrote <= version) {
             self.writes.remove(&self.root.key);
@@ -252,7 +333,9 @@ impl World {
             Action::Finalize { .. } => {
                 self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
             }
-            Action::Status { .. } => {
+            Action::Status { status, .. } => {
+                let digest = self.digest(status);
+                self.status_sent = Some(StatusSent { digest, version: None, became: None });
                 self.status_at = Some(self.now);
                 self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
             }
@@ -288,6 +371,11 @@ impl World {
             WriteOutcome::Done(version) => {
                 self.refused.remove(&key);
                 self.writes.insert(key.clone(), OwnWrite::Applied(version));
+                if let Some(sent) =
+                    self.status_sent.as_mut().filter(|it| key == self.root.key && it.version.is_none())
+                {
+                    sent.version = Some(version);
+                }
                 let root = key == self.root.key
                     && self.root.live.as_ref().is_some_and(|it| it.resource_version >= version);
                 if root {
@@ -333,8 +421,29 @@ impl World {
         };
     }
 
+    /// The answer to our own write: as good as the watch, and earlier. What the watch has shown meanwhile is newer.
+    fn answer(&mut self, live: Arc<Live>) {
+        let known = self.objects.get(&live.key).map_or(0, |it| it.resource_version);
+        let floor = self.looked.get(&live.key).copied().unwrap_or(0);
+        let watermark = self.kinds.get(&live.key.kind).map_or(0, |it| it.watermark);
+        // Where the watch is further and shows no such object, it is gone again.
+        let gone = known == 0 && watermark >= live.resource_version;
+        if live.resource_version < known.max(floor) || gone {
+            return;
+        }
+        let (key, version) = (live.key.clone(), live.resource_version);
+        self.looked(key, Some(live), version);
+    }
+
     fn looked(&mut self, key: ObjectKey, live: Option<Arc<Live>>, version: u64) {
         self.writes.remove(&key);
+        if key == self.root.key {
+            // That it is gone is for its watch to say: a name may be taken by another.
+            if let Some(live) = live {
+                self.root(live);
+            }
+            return;
+        }
         match live {
             Some(live) => {
                 self.vanished.remove(&key);
@@ -348,11 +457,13 @@ impl World {
         }
     }
 
-    /// Takes note of a decision that was made on this world: since when the status is not as it should be.
+    /// Takes note of a decision that was made on this world: since when the status is not as it should be, and which
+    /// answers are not used any more.
     pub fn decided(&mut self, decision: &Decision) {
         let written = self.root.live.as_ref().and_then(|it| it.body.get("status"));
         let stale = decision.status.is_some() && decision.status.as_ref() != written;
         self.status_stale = stale.then(|| self.status_stale.unwrap_or(self.now));
+        self.answers.trim(&decision.used);
     }
 
     /// What is lost when the process ends: everything but what can be listed again. The lease is taken anew.

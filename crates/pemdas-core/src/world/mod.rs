@@ -4,6 +4,7 @@
 //! resourceVersion says which is newer, and an older one is dropped ([`World::learn`]).
 
 mod claim;
+mod journal;
 mod learn;
 mod object;
 
@@ -14,6 +15,8 @@ use serde_json::Value;
 pub use claim::{
     CLAIM_ANNOTATION, Claim, DELETION_FINALIZER, FINALIZER, OUR_PREFIX, Owner, ROOT_LABEL, manager, owner,
 };
+pub use journal::MAX_JOURNAL;
+pub(crate) use journal::{Journal, Touch};
 pub use learn::{Fact, Refusal, WriteOutcome};
 pub use object::{FieldSet, KindKey, Live, ObjectKey, leaves, without};
 
@@ -147,6 +150,17 @@ impl Refused {
     }
 }
 
+/// A status that was sent, and what the server made of it: a definition may prune fields that it does not know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusSent {
+    /// The digest of what was sent.
+    pub digest: Digest,
+    /// The resourceVersion of the root after the write.
+    pub version: Option<u64>,
+    /// The digest of the status that was there then.
+    pub became: Option<Digest>,
+}
+
 /// The world as an instance knows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct World {
@@ -186,10 +200,18 @@ pub struct World {
     pub entropy: String,
     /// The last response of the Service of a `report`.
     pub report: Option<Value>,
+    /// Why there is no newer response.
+    pub report_trouble: Option<String>,
     /// What was told of the instance and its nodes, so that an Event is sent once.
     pub told: BTreeMap<Option<Slot>, String>,
     /// When the status was written last.
     pub status_at: Option<u64>,
+    /// What the last facts were about.
+    pub(crate) journal: Journal,
+    /// When the last fact came that may change a decision.
+    pub(crate) changed_at: u64,
+    /// The status that was sent last, and what became of it.
+    pub status_sent: Option<StatusSent>,
     /// Since when the status on the root is not the one it should be.
     pub status_stale: Option<u64>,
 }
@@ -227,9 +249,13 @@ impl World {
             secret: Vec::new(),
             entropy: String::new(),
             report: None,
+            report_trouble: None,
             told: BTreeMap::new(),
             status_at: None,
+            journal: Journal::default(),
+            changed_at: 0,
             status_stale: None,
+            status_sent: None,
         }
     }
 
@@ -250,6 +276,13 @@ impl World {
         }
     }
 
+    /// The objects of a kind that are seen.
+    pub(crate) fn objects_of<'w>(&'w self, kind: &KindKey) -> impl Iterator<Item = &'w Arc<Live>> + use<'w> {
+        let first = ObjectKey { kind: kind.clone(), namespace: String::new(), name: String::new() };
+        let kind = first.kind.clone();
+        self.objects.range(first..).map(|(_, live)| live).take_while(move |live| live.key.kind == kind)
+    }
+
     /// What holds an object back because of our own last write, or nothing if that was seen.
     #[must_use]
     pub fn unseen_write(&self, key: &ObjectKey) -> Option<&OwnWrite> {
@@ -264,6 +297,29 @@ impl World {
             OwnWrite::Deleted(uid) => object.is_none_or(|it| it.uid != *uid || it.terminating),
         };
         (!seen).then_some(write)
+    }
+
+    /// Says that something changed. Facts do so by themselves; whoever changes a field by hand has to.
+    pub(crate) fn touch(&mut self, touch: Touch) {
+        self.note_change(touch, None);
+    }
+
+    pub(crate) fn note_change(&mut self, touch: Touch, object: Option<&ObjectKey>) {
+        self.changes += 1;
+        self.changed_at = self.now;
+        self.journal.note(self.changes, touch, object);
+    }
+
+    /// Says that anything may have changed: for whoever changed a field without a fact.
+    pub fn touch_everything(&mut self) {
+        self.touch(Touch::EVERYTHING);
+    }
+
+    /// Whether a status is there already, in the form that the server gave it when it was last sent.
+    #[must_use]
+    pub fn is_what_became(&self, status: &Value, there: &Value) -> bool {
+        let Some(StatusSent { digest, became: Some(became), .. }) = &self.status_sent else { return false };
+        *digest == self.digest(status) && *became == self.digest(there)
     }
 
     /// A digest under this world's key.

@@ -150,7 +150,7 @@ pub(crate) fn refused(import: &FoundImport, span: Option<Span>) -> Diagnostic {
         None => "packages cannot be imported".to_owned(),
     };
     let diagnostic = Diagnostic::error(codes::IMPORT, message)
-        .hint("a blueprint imports its own files by relative path, and the library as \"pemdas.ncl\"");
+        .hint("a blueprint imports its own files by relative path, and the library as \"pemdas/v1.ncl\"");
     match span {
         Some(span) => diagnostic.at(span, "imported here"),
         None => diagnostic,

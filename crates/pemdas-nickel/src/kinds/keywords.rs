@@ -56,10 +56,11 @@ impl Converter<'_> {
         }
         if let Some(Value::Array(rules)) = data("x-pemdas-rules") {
             for rule in rules {
-                self.rule(&mut base, rule, contract, path, span);
+                self.rule(&mut base, rule, contract, span);
             }
         }
         if let Some(words) = data("x-pemdas-saying") {
+            self.known_reason(words, span);
             saying(&mut base, words);
         }
         base
@@ -90,6 +91,15 @@ impl Converter<'_> {
             // It says nothing of the type, so null is not refused by it either.
             schema.nullable = true;
         }
+        // The status is written by us, who know what a time looks like.
+        if schema.format.is_some() && matches!(schema.of, Type::String) && path.starts_with("spec") {
+            self.gap(
+                path,
+                Side::OnlyContract,
+                "no list: the API server lets one pass where a format is named",
+                span,
+            );
+        }
         match inner {
             Some(("items", contract)) => {
                 schema.of = Type::List(Box::new(self.schema(contract, &format!("{path}[]"), span)));
@@ -114,20 +124,27 @@ impl Converter<'_> {
                 Leaves::Inside(inner) => {
                     (Side::OnlyContract, format!("what is inside a {inner}, which contains itself"))
                 }
-                Leaves::Formats => {
-                    (Side::OnlyContract, format!("the formats of times and bytes inside a {id}"))
-                }
-                Leaves::Fractions => (
-                    Side::OnlyKubernetes,
-                    format!("amounts with a fraction inside a {id} are strings, not numbers"),
-                ),
             };
             self.gap(path, side, what, span);
         }
         found.unwrap_or_else(Schema::any)
     }
 
-    fn rule(&mut self, schema: &mut Schema, data: &Value, contract: &Contract, path: &str, span: &Span) {
+    /// Tells of a reason that the API server does not know.
+    fn known_reason(&mut self, words: &Value, span: &Span) {
+        let Some(said) = words.get("reason").and_then(Value::as_str) else { return };
+        if Reason::of(said).is_none() {
+            let known: Vec<&str> = Reason::ALL.iter().map(|reason| reason.name()).collect();
+            self.report(
+                Diagnostic::error(codes::RULE, format!("the API server knows no reason \"{said}\""))
+                    .at(span.clone(), "")
+                    .note("the definition leaves the reason out")
+                    .hint(format!("there are: {}", known.join(", "))),
+            );
+        }
+    }
+
+    fn rule(&mut self, schema: &mut Schema, data: &Value, contract: &Contract, span: &Span) {
         let Some(relation) = relation(data) else {
             self.report(
                 Diagnostic::error(codes::RULE, "this rule has a form that it cannot have")
@@ -138,7 +155,13 @@ impl Converter<'_> {
         if let Relation::Cel { rule, checked: false } = &relation
             && !relation.is_about_change()
         {
-            self.gap(path, Side::OnlyKubernetes, format!("the rule `{rule}`"), span);
+            self.report(
+                Diagnostic::error(codes::UNCHECKED, format!("the contract does not know what the rule `{rule}` says"))
+                    .at(span.clone(), "")
+                    .note("the definition leaves the rule out: the API server would refuse what the contract accepts")
+                    .hint("add `check = fun value => ...`, the same in Nickel; or use a rule of the library, which has both"),
+            );
+            return;
         }
         let written = contract.span.clone().filter(|span| !crate::is_library_file(&span.file));
         schema.wanted.push(Wanted {

@@ -1,21 +1,24 @@
 //! `pemdas crds`: the definitions of a blueprint's kinds, and how they compare with others.
 
-use std::path::{Path, PathBuf};
+mod against;
+
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use pemdas_core::crd::against::{self, Given};
-use pemdas_core::crd::compatibility::{self, Change, Verdict};
 use pemdas_core::crd::{Gap, codes, definition, lints};
 use pemdas_core::diagnostic::{Diagnostic, Severity};
 use pemdas_nickel::kinds::Drafts;
 use serde_json::Value;
 
-use super::{Outcome, could_not_run};
+use super::Outcome;
+use super::cluster::Cluster;
 use crate::load::{self, Checked};
 use crate::{
     input, render,
     terminal::{self, Colour},
 };
+pub(crate) use against::Compared;
+use against::{Against, Others};
 
 /// Draft the CustomResourceDefinitions of a blueprint's kinds from their contracts
 #[derive(Debug, Args)]
@@ -29,15 +32,18 @@ pub(super) struct Crds {
     /// The form of the output
     #[arg(short, long, value_enum)]
     output: Option<Format>,
-    /// Compare with definitions that exist: which changes are safe, which need a new version, a conversion, a new kind
-    #[arg(long, value_name = "FILE")]
-    against: Option<PathBuf>,
+    /// Compare with definitions that exist: which changes are safe, which need a new version, a conversion, a new kind.
+    /// The word `cluster` means those that the cluster has now (a file of that name is ./cluster)
+    #[arg(long, value_name = "FILE|cluster", value_parser = |said: &str| Ok::<_, String>(Against::from(said)))]
+    against: Option<Against>,
     /// Report field by field what only the contract checks, and with --against what only the given definition does
     #[arg(long)]
     gap: bool,
     /// Leave out the advice on the design of the kinds
     #[arg(long)]
     no_advice: bool,
+    #[command(flatten)]
+    cluster: Cluster,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -48,44 +54,62 @@ enum Format {
     Json,
 }
 
-/// What was found in comparing a kind with a definition that exists.
-pub(crate) struct Compared {
-    /// The kind.
-    pub(crate) kind: String,
-    /// The changes.
-    pub(crate) changes: Vec<Change>,
+/// A blueprint and what its kinds become.
+struct Drafted {
+    checked: Checked,
+    drafts: Drafts,
+    definitions: Vec<Value>,
+}
+
+/// All that is found, to be shown in one of the forms.
+#[derive(Default)]
+struct Found {
+    definitions: Vec<Value>,
+    gaps: Vec<Gap>,
+    compared: Vec<Compared>,
 }
 
 impl Crds {
     pub(super) fn run(&self, colour: Colour) -> Outcome {
-        let others = match self.against.as_deref().map(definitions_of).transpose() {
+        let drafted: Vec<Drafted> = input::read(&self.path).into_iter().map(Drafted::of).collect();
+        let others = match self.others(&drafted) {
             Ok(others) => others,
-            Err(why) => return could_not_run(&why, None),
+            Err(outcome) => return outcome,
         };
-        let (mut definitions, mut gaps, mut compared) = (Vec::new(), Vec::new(), Vec::new());
+        let mut found = Found::default();
         let mut outcome = Outcome::Clean;
-        for given in input::read(&self.path) {
-            let (mut checked, mut drafts) = load::check_and_draft(given);
-            if !is_understood(&checked) {
-                drafts = Drafts::default();
-            }
-            let drafted: Vec<Value> = drafts.kinds.iter().map(definition).collect();
-            gaps.extend(drafts.gaps.iter().cloned());
+        for mut one in drafted {
+            found.gaps.append(&mut one.drafts.gaps);
             if let Some(others) = &others {
-                compare(&drafts, &drafted, others, &mut gaps, &mut compared, &mut checked);
+                for (kind, value) in one.drafts.kinds.iter().zip(&one.definitions) {
+                    let (compared, gaps, told) = others.compare(kind, value);
+                    found.compared.push(compared);
+                    found.gaps.extend(gaps);
+                    one.checked.diagnostics.extend(told);
+                }
             }
             if !self.no_advice {
-                checked.diagnostics.extend(advice(&drafts));
+                one.checked.diagnostics.extend(advice(&one.drafts));
             }
-            load::tidy(&mut checked.diagnostics);
-            outcome = outcome.max(told(&checked, colour));
-            definitions.extend(drafted);
+            load::tidy(&mut one.checked.diagnostics);
+            outcome = outcome.max(told(&one.checked, colour));
+            found.definitions.append(&mut one.definitions);
         }
-        terminal::say(&self.shown(&definitions, &gaps, &compared));
+        terminal::say(&self.shown(&found));
         outcome
     }
 
-    fn shown(&self, definitions: &[Value], gaps: &[Gap], compared: &[Compared]) -> String {
+    /// The definitions to compare with, if that is asked for.
+    fn others(&self, drafted: &[Drafted]) -> Result<Option<Others>, Outcome> {
+        let name = |definition: &Value| {
+            definition.pointer("/metadata/name").and_then(Value::as_str).map(str::to_owned)
+        };
+        let names: Vec<String> = drafted.iter().flat_map(|one| &one.definitions).filter_map(name).collect();
+        self.against.as_ref().map(|against| against.read(&self.cluster, &names)).transpose()
+    }
+
+    fn shown(&self, found: &Found) -> String {
+        let Found { definitions, gaps, compared } = found;
         let json = self.output == Some(Format::Json);
         match (self.gap, self.against.is_some()) {
             (true, _) if json => render::crds::gaps_json(gaps),
@@ -95,6 +119,17 @@ impl Crds {
             (false, false) if json => render::crds::definitions_json(definitions),
             (false, false) => render::crds::definitions_yaml(definitions),
         }
+    }
+}
+
+impl Drafted {
+    fn of(given: input::Given) -> Self {
+        let (checked, mut drafts) = load::check_and_draft(given);
+        if !is_understood(&checked) {
+            drafts = Drafts::default();
+        }
+        let definitions = drafts.kinds.iter().map(definition).collect();
+        Self { checked, drafts, definitions }
     }
 }
 
@@ -123,50 +158,4 @@ fn advice(drafts: &Drafts) -> Vec<Diagnostic> {
         .iter()
         .flat_map(|kind| lints::advice(kind, drafts.accepted.get(&kind.kind).unwrap_or(&none)))
         .collect()
-}
-
-fn compare(
-    drafts: &Drafts,
-    drafted: &[Value],
-    others: &[Given],
-    gaps: &mut Vec<Gap>,
-    compared: &mut Vec<Compared>,
-    checked: &mut Checked,
-) {
-    for (kind, value) in drafts.kinds.iter().zip(drafted) {
-        let Some(new) = Given::read(value) else { continue };
-        let Some(old) = others.iter().find(|other| other.kind == new.kind && other.group == new.group) else {
-            continue;
-        };
-        gaps.extend(against::gaps(&new, old));
-        let changes = compatibility::changes(old, &new);
-        for change in changes.iter().filter(|change| change.verdict != Verdict::Safe) {
-            let place = [change.version.as_deref().unwrap_or_default(), &change.path];
-            let place = place.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-            checked.diagnostics.push(
-                Diagnostic::error(codes::BREAKING, format!("{} {place}: {}", kind.kind, change.what))
-                    .at(kind.span.clone(), change.verdict.words())
-                    .hint(
-                        "keep this version as it is and add a new one beside it, with conversions both ways",
-                    ),
-            );
-        }
-        compared.push(Compared { kind: kind.kind.clone(), changes });
-    }
-}
-
-/// The definitions in a file.
-fn definitions_of(path: &Path) -> Result<Vec<Given>, String> {
-    let text = input::text_of(path).map_err(|problem| problem.message)?;
-    let documents: Vec<Value> = serde_saphyr::from_multiple(&text)
-        .map_err(|_| format!("{} is neither YAML nor JSON", path.display()))?;
-    let mut found = Vec::new();
-    for document in &documents {
-        let items = document.get("items").and_then(Value::as_array);
-        found.extend(items.into_iter().flatten().chain([document]).filter_map(Given::read));
-    }
-    if found.is_empty() {
-        return Err(format!("{} holds no CustomResourceDefinition", path.display()));
-    }
-    Ok(found)
 }

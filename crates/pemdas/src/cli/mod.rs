@@ -1,10 +1,12 @@
 //! The commands: flags are defined once, here, and help, completions and manual pages come from them.
 
 mod check;
+mod cluster;
 mod crds;
 mod extras;
 mod graph;
 mod plan;
+mod run;
 
 pub(crate) use crds::Compared;
 
@@ -31,6 +33,7 @@ enum Command {
     Check(check::Check),
     Crds(crds::Crds),
     Graph(graph::Graph),
+    Run(run::Run),
     Plan(plan::Plan),
     Completions(extras::Completions),
     Man(extras::Man),
@@ -71,6 +74,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Check(check) => check.run(arguments.color),
         Command::Crds(crds) => crds.run(arguments.color),
         Command::Graph(graph) => graph.run(arguments.color),
+        Command::Run(run) => run.run(arguments.color),
         Command::Plan(plan) => plan.run(arguments.color),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),

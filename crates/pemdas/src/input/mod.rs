@@ -17,7 +17,7 @@ use std::{
 
 use pemdas_core::diagnostic::Diagnostic;
 
-pub(crate) use place::{Place, Position};
+pub(crate) use place::{Place, Position, position};
 
 /// The code of what cannot be read as a blueprint.
 pub(crate) const UNREADABLE: &str = "PM0015";

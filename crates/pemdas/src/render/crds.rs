@@ -62,14 +62,18 @@ pub(crate) fn gaps_json(gaps: &[Gap]) -> String {
 pub(crate) fn changes_text(compared: &[Compared]) -> String {
     let mut out = String::new();
     for one in compared {
-        let worst = one.changes.iter().map(|change| change.verdict).max().unwrap_or(Verdict::Safe);
-        let _ = writeln!(out, "{}: {}", one.kind, worst.words());
-        for change in &one.changes {
+        let Some(changes) = &one.changes else {
+            let _ = writeln!(out, "{}: new (there is no definition of it yet)", one.kind);
+            continue;
+        };
+        let worst = changes.iter().map(|change| change.verdict).max();
+        let _ = writeln!(out, "{}: {}", one.kind, worst.map_or("the same", Verdict::words));
+        for change in changes {
             let _ = writeln!(out, "  {}: {} ({})", place(change), change.what, change.verdict.words());
         }
     }
     if compared.is_empty() {
-        out.push_str("no kind of the blueprint is among the definitions that are given\n");
+        out.push_str("the blueprint has no kinds of its own\n");
     }
     out
 }
@@ -87,6 +91,7 @@ pub(crate) fn changes_json(compared: &[Compared]) -> String {
             let changes: Vec<Value> = one
                 .changes
                 .iter()
+                .flatten()
                 .map(|change| {
                     let needs = match change.verdict {
                         Verdict::Safe => "nothing",
@@ -97,7 +102,7 @@ pub(crate) fn changes_json(compared: &[Compared]) -> String {
                     json!({ "version": change.version, "path": change.path, "what": change.what, "needs": needs })
                 })
                 .collect();
-            json!({ "kind": one.kind, "changes": changes })
+            json!({ "kind": one.kind, "exists": one.changes.is_some(), "changes": changes })
         })
         .collect();
     format!("{:#}\n", json!({ "version": VERSION, "kinds": kinds }))

@@ -27,7 +27,13 @@ pub(super) struct Change {
 impl Change {
     /// The rule of a field.
     pub(super) fn of(schema: &Schema, wanted: Wanted, path: &str) -> Result<Self, Box<LeftOut>> {
-        match comparison(schema, &wanted.relation) {
+        let own_field = wanted.field_path.is_none();
+        let compared = if own_field {
+            comparison(schema, &wanted.relation)
+        } else {
+            Err("a rule of change is about its own field, and cannot name another".to_owned())
+        };
+        match compared {
             Ok((holds, comparison)) => {
                 Ok(Self { path: path.to_owned(), wanted, names: Vec::new(), holds, comparison })
             }
@@ -47,13 +53,14 @@ impl Change {
         self.comparison.saturating_add(self.names.len() as u64 * 6)
     }
 
-    /// The rule, to stand where the names begin.
-    pub(super) fn rule(&self) -> CelRule {
+    /// The rule, to stand where the names begin; an error names a field that rules cannot speak of.
+    pub(super) fn rule(&self) -> Result<CelRule, String> {
         let (mut new, mut old) = ("self".to_owned(), "oldSelf".to_owned());
         let (mut was_missing, mut is_there) = (String::new(), String::new());
         for (name, always) in &self.names {
-            // A name that cannot be written was refused where the field is.
-            let written = escaped(name).unwrap_or_default();
+            let Some(written) = escaped(name) else {
+                return Err(format!("rules cannot speak of a field that is called `{name}`"));
+            };
             new = format!("{new}.{written}");
             old = format!("{old}.{written}");
             if !always {
@@ -67,7 +74,7 @@ impl Change {
         let path = if names.is_empty() { None } else { field_path(&names.join(".")) };
         let last = self.path.rsplit('.').next().unwrap_or_default();
         let message = format!("{last} {}", self.wanted.relation.words());
-        made(&self.wanted, rule, Some(message), Some(Reason::Forbidden), path)
+        Ok(made(&self.wanted, rule, Some(message), Some(Reason::Forbidden), path))
     }
 }
 

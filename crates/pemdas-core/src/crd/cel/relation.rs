@@ -6,11 +6,18 @@ use crate::crd::schema::{Schema, Type};
 
 /// How many fields one rule may name.
 const MOST_FIELDS: usize = 16;
+/// How many characters a message has at most. The API server takes 2048 bytes.
+const LONGEST_MESSAGE: usize = 500;
 
 /// The rules of the API server that say the same; an error says why there are none.
 pub(super) fn rules(schema: &Schema, wanted: &Wanted) -> Result<Vec<CelRule>, String> {
+    if let Some(path) = &wanted.field_path {
+        told_about(schema, path)?;
+    }
     if let Relation::Cel { rule, .. } = &wanted.relation {
-        return Ok(vec![made(wanted, rule.clone(), None, None, None)]);
+        // The API server wants a message for a rule of several lines, which it cannot show as one.
+        let message = rule.contains(['\n', '\r']).then(|| "a rule of this kind does not hold".to_owned());
+        return Ok(vec![made(wanted, rule.clone(), message, None, None)]);
     }
     if schema.as_record().is_none() {
         return Err(format!("a rule about fields stands on a record, and this is a {}", schema.type_name()));
@@ -47,6 +54,15 @@ pub(super) fn rules(schema: &Schema, wanted: &Wanted) -> Result<Vec<CelRule>, St
         }
         Relation::Immutable | Relation::GrowOnly | Relation::Cel { .. } => Ok(Vec::new()),
     }
+}
+
+/// Whether a refusal can be about a field: the API server looks for it in the schema.
+fn told_about(schema: &Schema, path: &str) -> Result<(), String> {
+    let names: Vec<&str> = path.split('.').collect();
+    if field_path(path).is_none() || schema.at(&names).is_none() {
+        return Err(format!("its message is to be about `{path}`, and there is no such field here"));
+    }
+    Ok(())
 }
 
 /// The path of the field that a refusal is about, if it is one.
@@ -109,6 +125,13 @@ fn ordered(
     Ok(rules)
 }
 
+/// A message as the API server takes it: in one line, not empty, not too long.
+fn in_one_line(message: &str) -> Option<String> {
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let short: String = line.chars().take(LONGEST_MESSAGE).collect();
+    (!short.is_empty()).then_some(short)
+}
+
 /// A rule, with what the author says in place of what is said otherwise.
 pub(super) fn made(
     wanted: &Wanted,
@@ -119,7 +142,7 @@ pub(super) fn made(
 ) -> CelRule {
     CelRule {
         rule,
-        message: wanted.message.clone().or(message),
+        message: wanted.message.as_deref().and_then(in_one_line).or_else(|| in_one_line(&message?)),
         message_expression: None,
         reason: wanted.reason.or(reason),
         field_path: wanted.field_path.as_deref().and_then(field_path).or(path),

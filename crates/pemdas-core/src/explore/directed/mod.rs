@@ -1,5 +1,6 @@
 //! Directed accidents: one small world for each sentence of the rules, without chance.
 
+mod clauses;
 mod memory;
 mod objects;
 mod removal;
@@ -8,6 +9,19 @@ mod report;
 use crate::explore::lab::{Lab, key, kind};
 use crate::explore::sim::Sim;
 use crate::world::Fact;
+use clauses::{
+    a_claim_that_contradicts_the_blueprint_is_told, a_computed_name_is_asked_alone,
+    a_contract_is_asked_of_the_evaluator, a_deletion_that_takes_too_long_asks_a_human,
+    a_first_key_may_be_a_baseline, a_human_lets_the_old_one_go_first,
+    a_kind_that_reports_no_generation_may_say_so, a_late_name_is_known_with_its_inputs,
+    a_once_is_retried_as_often_as_it_says, a_report_is_copied_into_the_status,
+    a_shape_that_fails_is_told_and_closes_no_edge, a_state_may_be_part_of_the_deletion,
+    a_status_is_what_its_author_says, a_time_changes_only_with_what_it_speaks_of, a_value_is_passed_on,
+    a_yielded_field_is_left_to_its_owner, an_authors_condition_lowers_ready_and_never_raises_it,
+    an_object_of_the_cluster_has_no_namespace, having_limits_what_is_kept_away,
+    what_a_server_makes_of_a_status_is_not_fought, what_may_not_be_deleted_is_left_and_told,
+    with_each_a_member_waits_for_its_own,
+};
 use memory::{
     a_failure_is_resumed_once, a_failure_opens_the_edges_that_want_it, a_job_that_is_deleted_is_not_rerun,
     a_schema_change_drains_migrates_and_serves, an_unfinished_attempt_is_waited_for,
@@ -35,13 +49,14 @@ use removal::{
 };
 use report::{
     a_failure_of_an_older_generation_is_not_told, a_gate_waits_for_a_human,
-    a_restored_root_takes_its_objects_back_when_told, a_seed_is_recorded_before_it_is_used,
-    a_template_that_never_settles_is_told, a_write_that_was_not_seen_holds_removal,
-    all_members_are_waited_for, an_error_is_told, an_immutable_change_is_told_or_made_anew,
-    leaving_the_selector_removes, old_records_are_not_acted_on, older_edges_give_way_in_a_circle,
-    our_own_status_changes_nothing, the_order_of_facts_does_not_matter, the_status_is_written_once_a_second,
-    the_why_leads_to_the_root_cause, waiting_for_absence_looks_at_the_object,
-    what_contradicts_itself_is_told_and_blocks_no_deletion, what_is_observed_is_read_and_never_written,
+    a_refused_write_to_the_root_waits, a_restored_root_takes_its_objects_back_when_told,
+    a_seed_is_recorded_before_it_is_used, a_template_that_never_settles_is_told,
+    a_write_that_was_not_seen_holds_removal, all_members_are_waited_for, an_error_is_told,
+    an_immutable_change_is_told_or_made_anew, leaving_the_selector_removes, old_records_are_not_acted_on,
+    older_edges_give_way_in_a_circle, our_own_status_changes_nothing, the_order_of_facts_does_not_matter,
+    the_status_is_written_once_a_second, the_why_leads_to_the_root_cause,
+    waiting_for_absence_looks_at_the_object, what_contradicts_itself_is_told_and_blocks_no_deletion,
+    what_is_observed_is_read_and_never_written,
 };
 use serde_json::Value;
 
@@ -138,6 +153,7 @@ properties! {
     a_list_of_an_earlier_lease_does_not_count,
     our_own_status_changes_nothing,
     the_status_is_written_once_a_second,
+    a_refused_write_to_the_root_waits,
     an_error_is_told,
     a_template_that_never_settles_is_told,
     a_seed_is_recorded_before_it_is_used,
@@ -155,5 +171,27 @@ properties! {
     what_is_observed_is_read_and_never_written,
     a_restored_root_takes_its_objects_back_when_told,
     leaving_the_selector_removes,
+    a_status_is_what_its_author_says,
+    an_authors_condition_lowers_ready_and_never_raises_it,
+    a_time_changes_only_with_what_it_speaks_of,
+    what_a_server_makes_of_a_status_is_not_fought,
+    a_report_is_copied_into_the_status,
+    a_contract_is_asked_of_the_evaluator,
+    a_computed_name_is_asked_alone,
+    a_late_name_is_known_with_its_inputs,
+    a_value_is_passed_on,
+    with_each_a_member_waits_for_its_own,
+    a_yielded_field_is_left_to_its_owner,
+    a_human_lets_the_old_one_go_first,
+    a_once_is_retried_as_often_as_it_says,
+    a_first_key_may_be_a_baseline,
+    having_limits_what_is_kept_away,
+    an_object_of_the_cluster_has_no_namespace,
+    a_state_may_be_part_of_the_deletion,
+    a_deletion_that_takes_too_long_asks_a_human,
+    what_may_not_be_deleted_is_left_and_told,
+    a_kind_that_reports_no_generation_may_say_so,
+    a_claim_that_contradicts_the_blueprint_is_told,
+    a_shape_that_fails_is_told_and_closes_no_edge,
     reverting_at_every_step_changes_nothing,
 }

@@ -45,6 +45,20 @@ pub(super) fn the_status_is_written_once_a_second() {
     assert!(sim.is_ready(), "what passes is not written: the first status says that it is ready");
 }
 
+pub(super) fn a_refused_write_to_the_root_waits() {
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
+    sim.deliver_all();
+    let mut tries = 0;
+    for _ in 0..20 {
+        sim.decide();
+        while let Some(action) = sim.flights.first() {
+            tries += usize::from(matches!(action, Action::Finalize { .. }));
+            sim.land(0, Fault::Refused(0));
+        }
+    }
+    assert_eq!(tries, 1, "within one millisecond");
+}
+
 pub(super) fn an_error_is_told() {
     let mut lab = chain();
     lab.functions
@@ -243,6 +257,7 @@ pub(super) fn the_why_leads_to_the_root_cause() {
 
 pub(super) fn a_write_that_was_not_seen_holds_removal() {
     let mut sim = Sim::new(&[diamond()], &json!({ "v": 1 }));
+    sim.telling = false;
     sim.round();
     sim.round();
     sim.decide();

@@ -1,0 +1,256 @@
+//! What becomes of the definition of an owned kind in a cluster: made, changed, waited for, or left alone with a reason.
+//!
+//! The accidents that this prevents: two blueprints fight over one kind; a blueprint that was rolled back, or an old binary
+//! that starts once more, takes fields away from objects that have them; a hand's addition to a definition is
+//! overwritten; a definition that is changed incompatibly makes objects unreadable. A definition is never deleted: that
+//! would delete all its objects.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::against::{self, Given};
+use super::compatibility::{self, changes};
+use super::gap::Side;
+use crate::digest::Digest;
+
+/// On a definition: who made it, and from what.
+pub const MAKER_ANNOTATION: &str = "pemdas.dev/made-by";
+
+/// Who makes the definitions of a blueprint's kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Policy {
+    /// Pemdas: it creates what is missing, and changes what may be changed.
+    #[default]
+    Create,
+    /// Somebody else: Pemdas waits for it.
+    Await,
+    /// Somebody else, who takes it from the blueprint's ConfigMap.
+    Publish,
+}
+
+/// Who makes a definition, as it is written on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Maker {
+    /// The blueprint, as `namespace/name`.
+    pub blueprint: String,
+    /// The uid of its ConfigMap: revisions are counted anew when that is made anew.
+    pub uid: String,
+    /// The number of its revision.
+    pub ordinal: u64,
+    /// The version of the binary, `major.minor.patch`.
+    pub version: String,
+}
+
+/// What is written on a definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Mark {
+    #[serde(flatten)]
+    maker: Maker,
+    /// The digest of what was applied: what differs from it without our doing was a hand.
+    applied: Digest,
+}
+
+/// What to do about a definition.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// Apply this, which creates it or is refused: it carries the resourceVersion that says so.
+    Create(Value),
+    /// Apply this over the one that was judged: it carries its uid and resourceVersion. Never with force.
+    Change(Value),
+    /// It can be used. What differs from the draft, in sentences.
+    Usable(Vec<String>),
+    /// Not yet, because of this.
+    Wait(String),
+    /// Not at all, until a human changes something.
+    Refused(Vec<String>),
+}
+
+/// What to do about a definition: `draft` is what we would write, `live` what is there.
+#[must_use]
+pub fn judge(policy: Policy, draft: &Value, live: Option<&Value>, maker: &Maker) -> Verdict {
+    let name = text(draft, "/metadata/name");
+    let Some(live) = live else {
+        return match policy {
+            Policy::Create => Verdict::Create(with(draft, maker, json!({ "resourceVersion": "1" }))),
+            Policy::Await => Verdict::Wait(format!("somebody has to install the definition {name}")),
+            Policy::Publish => Verdict::Wait(format!(
+                "somebody has to install the definition {name}, which the blueprint's ConfigMap has"
+            )),
+        };
+    };
+    if live.pointer("/metadata/deletionTimestamp").is_some() {
+        return Verdict::Wait(format!("the definition {name} is being deleted"));
+    }
+    let mark = mark(live);
+    if let Some(other) = mark.as_ref().filter(|it| it.maker.blueprint != maker.blueprint) {
+        let why = format!("the kind of {name} belongs to the blueprint {}", other.maker.blueprint);
+        return Verdict::Refused(vec![why]);
+    }
+    let (Some(wanted), Some(given)) = (Given::read(draft), Given::read(live)) else {
+        return Verdict::Refused(vec![format!("{name} is no definition that can be read")]);
+    };
+    match policy {
+        Policy::Create => kept(draft, live, &wanted, &given, mark.as_ref(), maker),
+        Policy::Await | Policy::Publish => awaited(live, &wanted, &given),
+    }
+}
+
+/// The definition as somebody else may install it for this blueprint.
+#[must_use]
+pub fn published(draft: &Value, maker: &Maker) -> Value {
+    with(draft, maker, json!({}))
+}
+
+/// What an apply that was refused because of other managers' fields means.
+#[must_use]
+pub fn contested(name: &str, message: &str) -> Verdict {
+    Verdict::Refused(vec![format!(
+        "{name} was changed by somebody else, whose fields are left alone: {message}"
+    )])
+}
+
+/// A definition that we keep up to date.
+fn kept(
+    draft: &Value,
+    live: &Value,
+    wanted: &Given,
+    given: &Given,
+    mark: Option<&Mark>,
+    maker: &Maker,
+) -> Verdict {
+    if mark.is_some_and(|it| it.applied == applied(draft)) {
+        // What a hand did to it since is told and left: it may have added what we cannot know.
+        return usable(live, differing(wanted, given));
+    }
+    if let Some(why) = mark.and_then(|it| it.maker.is_newer_than(maker)) {
+        let mut told = vec![why];
+        told.extend(differing(wanted, given));
+        return usable(live, told);
+    }
+    let breaking: Vec<String> = changes(given, wanted)
+        .into_iter()
+        .filter(|it| it.verdict > compatibility::Verdict::Safe)
+        .map(|it| {
+            let place = [it.version.unwrap_or_default(), it.path].join(" ");
+            format!("{}: {} ({})", place.trim(), it.what, it.verdict.words())
+        })
+        .collect();
+    if !breaking.is_empty() {
+        return Verdict::Refused(breaking);
+    }
+    let precondition = json!({
+        "resourceVersion": live.pointer("/metadata/resourceVersion"),
+        "uid": live.pointer("/metadata/uid"),
+    });
+    Verdict::Change(with(draft, maker, precondition))
+}
+
+/// A definition that somebody else keeps.
+fn awaited(live: &Value, wanted: &Given, given: &Given) -> Verdict {
+    let whole = [
+        ("group", &wanted.group, &given.group),
+        ("kind", &wanted.kind, &given.kind),
+        ("plural", &wanted.plural, &given.plural),
+        ("scope", &wanted.scope, &given.scope),
+    ];
+    let other: Vec<String> = whole
+        .into_iter()
+        .filter(|(_, wanted, given)| wanted != given)
+        .map(|(what, wanted, given)| format!("its {what} is {given}, and has to be {wanted}"))
+        .collect();
+    if !other.is_empty() {
+        return Verdict::Refused(other);
+    }
+    let unserved: Vec<&str> = wanted
+        .versions
+        .iter()
+        .filter(|(name, it)| it.served && !given.versions.get(*name).is_some_and(|it| it.served))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !unserved.is_empty() {
+        return Verdict::Wait(format!("its version {} is not served", unserved.join(", ")));
+    }
+    usable(live, differing(wanted, given))
+}
+
+/// Usable, if the API server says so too.
+fn usable(live: &Value, told: Vec<String>) -> Verdict {
+    let conditions: BTreeMap<&str, (&str, &str)> = live
+        .pointer("/status/conditions")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(|it| (text(it, "/type"), (text(it, "/status"), text(it, "/message"))))
+        .collect();
+    match (conditions.get("NamesAccepted"), conditions.get("Established")) {
+        (Some(("False", why)), _) => {
+            Verdict::Refused(vec![format!("the API server does not accept its names: {why}")])
+        }
+        (_, Some(("True", _))) => Verdict::Usable(told),
+        _ => Verdict::Wait("the API server does not serve it yet".to_owned()),
+    }
+}
+
+fn differing(wanted: &Given, given: &Given) -> Vec<String> {
+    against::gaps(wanted, given, "in the cluster's definition")
+        .into_iter()
+        .map(|gap| {
+            let who = match gap.side {
+                Side::OnlyContract => "only the contract checks it",
+                Side::OnlyKubernetes => "only the API server checks it",
+            };
+            format!("{} {}: {} ({who})", gap.version, gap.path, gap.what)
+        })
+        .collect()
+}
+
+impl Maker {
+    /// Why what this one wrote is not written over by another.
+    fn is_newer_than(&self, other: &Self) -> Option<String> {
+        let was = format!("it was written by revision {} under Pemdas {}", self.ordinal, self.version);
+        if numbers(&self.version) > numbers(&other.version) {
+            return Some(format!("{was}; this is Pemdas {}, which is older and leaves it", other.version));
+        }
+        if self.uid == other.uid && self.ordinal > other.ordinal {
+            return Some(format!("{was}; revision {} is older and leaves it", other.ordinal));
+        }
+        None
+    }
+}
+
+/// The numbers of a version; what cannot be read is older than everything.
+fn numbers(version: &str) -> Vec<u64> {
+    let release = version.split(['-', '+']).next().unwrap_or_default();
+    release.split('.').map_while(|it| it.parse().ok()).collect()
+}
+
+fn mark(live: &Value) -> Option<Mark> {
+    let annotations = live.pointer("/metadata/annotations")?;
+    serde_json::from_str(annotations.get(MAKER_ANNOTATION)?.as_str()?).ok()
+}
+
+fn applied(draft: &Value) -> Digest {
+    Digest::of(&[], draft)
+}
+
+/// The draft, with who made it and what it must find.
+fn with(draft: &Value, maker: &Maker, metadata: Value) -> Value {
+    let mark = Mark { maker: maker.clone(), applied: applied(draft) };
+    let mark = serde_json::to_string(&mark).unwrap_or_default();
+    let mut body = draft.clone();
+    if let (Some(into), Value::Object(more)) = (body["metadata"].as_object_mut(), metadata) {
+        into.extend(more);
+        into.insert("annotations".to_owned(), json!({ MAKER_ANNOTATION: mark }));
+    }
+    body
+}
+
+fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! The world as a step of a pass reads it: every reading is noted, so that the step is taken again when, and only
+//! when, something that it read has changed.
+
+use std::{cell::RefCell, sync::Arc};
+
+use serde_json::Value;
+
+use crate::{
+    digest::Digest,
+    evaluate::Answer,
+    world::{KindKey, KindView, Live, ObjectKey, OwnWrite, Refused, RootFact, Touch, World},
+};
+
+/// The world, and what was read of it since that was last asked.
+pub(super) struct Facts<'a> {
+    world: &'a World,
+    reads: RefCell<Vec<Touch>>,
+}
+
+impl<'a> Facts<'a> {
+    pub(super) fn new(world: &'a World) -> Self {
+        Self { world, reads: RefCell::default() }
+    }
+
+    /// All of it, unnoted: for the report, which is made anew whenever anything moved.
+    pub(super) fn all(&self) -> &'a World {
+        self.world
+    }
+
+    pub(super) fn read(&self, touch: Touch) {
+        let mut reads = self.reads.borrow_mut();
+        // Most things are read several times in a row.
+        if !reads.iter().rev().take(8).any(|it| *it == touch) {
+            reads.push(touch);
+        }
+    }
+
+    pub(super) fn take_reads(&self) -> Vec<Touch> {
+        let mut reads = std::mem::take(&mut *self.reads.borrow_mut());
+        reads.sort_unstable();
+        reads.dedup();
+        reads.shrink_to_fit();
+        reads
+    }
+
+    // What changes only together with everything is not noted.
+
+    pub(super) fn now(&self) -> u64 {
+        self.world.now
+    }
+
+    pub(super) fn root(&self) -> &'a RootFact {
+        &self.world.root
+    }
+
+    pub(super) fn secret(&self) -> &'a [u8] {
+        &self.world.secret
+    }
+
+    pub(super) fn entropy(&self) -> &'a str {
+        &self.world.entropy
+    }
+
+    pub(super) fn digest(&self, value: &Value) -> Digest {
+        self.world.digest(value)
+    }
+
+    pub(super) fn blind(&self, kind: &KindKey) -> Option<String> {
+        self.world.blind(kind)
+    }
+
+    pub(super) fn kind(&self, kind: &KindKey) -> Option<&'a KindView> {
+        self.world.kinds.get(kind)
+    }
+
+    // What changes alone.
+
+    pub(super) fn object(&self, key: &ObjectKey) -> Option<&'a Arc<Live>> {
+        self.read(Touch::object(key));
+        self.world.objects.get(key)
+    }
+
+    pub(super) fn objects_of(&self, kind: &KindKey) -> impl Iterator<Item = &'a Arc<Live>> + use<'a> {
+        self.read(Touch::objects(kind));
+        self.world.objects_of(kind)
+    }
+
+    pub(super) fn unseen_write(&self, key: &ObjectKey) -> Option<&'a OwnWrite> {
+        self.read(Touch::object(key));
+        self.world.unseen_write(key)
+    }
+
+    pub(super) fn has_write(&self, key: &ObjectKey) -> bool {
+        self.read(Touch::object(key));
+        self.world.writes.contains_key(key)
+    }
+
+    /// An object of a kind, our last write to which was not seen.
+    pub(super) fn unseen_of(&self, kind: Option<&KindKey>) -> Option<ObjectKey> {
+        let kind = kind?;
+        self.read(Touch::objects(kind));
+        let mut keys = self.world.writes.keys().filter(|it| it.kind == *kind);
+        keys.find(|it| self.world.unseen_write(it).is_some()).cloned()
+    }
+
+    pub(super) fn refused(&self, key: &ObjectKey) -> Option<&'a Refused> {
+        self.read(Touch::object(key));
+        self.world.refused.get(key)
+    }
+
+    pub(super) fn vanished(&self, key: &ObjectKey) -> Option<Digest> {
+        self.read(Touch::object(key));
+        self.world.vanished.get(key).copied()
+    }
+
+    pub(super) fn reversals(&self, key: &ObjectKey) -> Option<&'a [(u64, String)]> {
+        self.read(Touch::object(key));
+        self.world.reversals.get(key).map(Vec::as_slice)
+    }
+
+    pub(super) fn answer(&self, question: Digest) -> Option<(&'a Arc<Answer>, Option<u64>)> {
+        self.read(Touch::answer(question));
+        self.world.answers.shared(question)
+    }
+}

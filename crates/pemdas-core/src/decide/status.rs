@@ -1,0 +1,280 @@
+//! Pemdas' own part of a status, in the structure that drafted definitions have for it.
+//!
+//! *The accident*: a time that is written anew with every pass makes every status differ from the last, and the
+//! instance writes for ever. So times are taken over from the status that is there, as long as what they speak of holds.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::{Cause, Conditions, NodeState, Phase, chain, report::MAX_STATUS_NODES};
+use crate::{crd::STATUS_VERSION, ledger::Slot, text};
+
+/// How long the message of a condition may be.
+const MAX_MESSAGE: usize = 4_096;
+/// How many conditions of an author are taken.
+const MAX_AUTHORED: usize = 40;
+
+/// What a status is made of.
+pub(super) struct Parts<'a> {
+    /// The fields of the author.
+    pub(super) author: Value,
+    /// The conditions of the author, by type.
+    pub(super) authored: Option<Value>,
+    pub(super) conditions: &'a Conditions,
+    pub(super) nodes: &'a BTreeMap<Slot, NodeState>,
+    pub(super) generation: Option<i64>,
+    pub(super) revision: &'a str,
+    /// Where a Service is asked for a report: whether there is one, and what is wrong.
+    pub(super) report: Option<(bool, Option<&'a str>)>,
+    /// The status that is there.
+    pub(super) before: Option<&'a Value>,
+    /// The time in milliseconds.
+    pub(super) now: u64,
+}
+
+/// The whole status.
+pub(super) fn whole(parts: Parts<'_>) -> Value {
+    let mut status = match parts.author {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
+    let now = timestamp(parts.now);
+    let authored = authored(parts.authored.as_ref());
+    // An author's word may lower Ready, never raise it.
+    let lowered = authored.iter().find(|it| it.name == "Ready" && it.status != "True");
+    let mut all = own(parts.conditions, parts.nodes, lowered);
+    all.extend(parts.report.map(|(there, trouble)| reported(there, trouble)));
+    all.extend(
+        authored
+            .into_iter()
+            .filter(|it| !["Ready", "Reconciling", "Stalled", "Reported"].contains(&&*it.name)),
+    );
+    let written = parts.before.and_then(|it| it.get("conditions")).and_then(Value::as_array);
+    let conditions = all.into_iter().map(|it| it.written(written, parts.generation, &now));
+    status.insert("conditions".to_owned(), conditions.collect());
+    if let Some(generation) = parts.generation {
+        status.insert("observedGeneration".to_owned(), json!(generation));
+    }
+    let known = parts.before.and_then(|it| it.pointer("/pemdas/nodes")).and_then(Value::as_array);
+    status.insert("pemdas".to_owned(), nodes(parts.nodes, parts.revision, known, &now));
+    Value::Object(status)
+}
+
+/// A condition before it has a time.
+struct Condition {
+    name: String,
+    status: &'static str,
+    reason: String,
+    message: String,
+}
+
+impl Condition {
+    fn written(self, before: Option<&Vec<Value>>, generation: Option<i64>, now: &str) -> Value {
+        let same = |it: &&Value| it["type"] == self.name.as_str() && it["status"] == self.status;
+        let since =
+            before.and_then(|it| it.iter().find(same)).and_then(|it| it["lastTransitionTime"].as_str());
+        let mut condition = json!({
+            "type": self.name, "status": self.status, "reason": self.reason,
+            "message": text::shorten_to(&self.message, MAX_MESSAGE),
+            "lastTransitionTime": since.unwrap_or(now),
+        });
+        if let Some(generation) = generation {
+            condition["observedGeneration"] = json!(generation);
+        }
+        condition
+    }
+}
+
+fn own(
+    conditions: &Conditions,
+    nodes: &BTreeMap<Slot, NodeState>,
+    lowered: Option<&Condition>,
+) -> Vec<Condition> {
+    let truth = |holds: bool| if holds { "True" } else { "False" };
+    let stalled = conditions.stalled.join("; ");
+    let stalled_reason = nodes.values().flat_map(|it| &it.causes).find_map(|it| match it {
+        Cause::Stalled { reason, .. } => Some((*reason).to_owned()),
+        _ => None,
+    });
+    let stalled_reason = stalled_reason.unwrap_or_else(|| "Stalled".to_owned());
+    let waits = root_cause(nodes);
+    let (ready, reason, message) = match lowered {
+        _ if !conditions.stalled.is_empty() => (false, stalled_reason.clone(), stalled.clone()),
+        _ if !conditions.ready => (false, "Progressing".to_owned(), waits.clone()),
+        Some(lowered) => (false, lowered.reason.clone(), lowered.message.clone()),
+        None => (true, "Ready".to_owned(), "everything that is needed is ready".to_owned()),
+    };
+    let condition = |name: &str, holds: bool, reason: String, message: String| Condition {
+        name: name.to_owned(),
+        status: truth(holds),
+        reason,
+        message,
+    };
+    let is_stalled = !conditions.stalled.is_empty();
+    let progress = if conditions.reconciling { "Progressing" } else { "Done" };
+    let progress_message = if conditions.reconciling { waits } else { String::new() };
+    let stall = if is_stalled { stalled_reason } else { "Fine".to_owned() };
+    vec![
+        condition("Ready", ready, reason, message),
+        condition("Reconciling", conditions.reconciling, progress.to_owned(), progress_message),
+        condition("Stalled", is_stalled, stall, stalled),
+    ]
+}
+
+/// Whether the Service of a `report` answers.
+fn reported(there: bool, trouble: Option<&str>) -> Condition {
+    let (status, reason) = match (there, trouble) {
+        (_, Some(_)) => ("False", "Unreachable"),
+        (true, None) => ("True", "Answered"),
+        (false, None) => ("Unknown", "NotAsked"),
+    };
+    Condition {
+        name: "Reported".to_owned(),
+        status,
+        reason: reason.to_owned(),
+        message: trouble.unwrap_or_default().to_owned(),
+    }
+}
+
+/// What the first node that is not ready waits for in the end.
+fn root_cause(nodes: &BTreeMap<Slot, NodeState>) -> String {
+    let Some((slot, _)) = nodes.iter().find(|(_, state)| state.phase != Phase::Ready) else {
+        return String::new();
+    };
+    let links: Vec<_> = chain(nodes, slot).iter().map(|(slot, cause)| format!("{slot} {cause}")).collect();
+    if links.is_empty() { format!("{slot} is not ready yet") } else { links.join("; ") }
+}
+
+/// The conditions of the author: a record by type, each with a status and perhaps a reason and a message.
+fn authored(value: Option<&Value>) -> Vec<Condition> {
+    let Some(record) = value.and_then(Value::as_object) else { return Vec::new() };
+    let read = |(name, it): (&String, &Value)| {
+        let status = match it.get("status").unwrap_or(it) {
+            Value::Bool(true) => "True",
+            Value::Bool(false) => "False",
+            Value::String(text) if text == "True" => "True",
+            Value::String(text) if text == "False" => "False",
+            _ => "Unknown",
+        };
+        let text = |field: &str| it.get(field).and_then(Value::as_str).map(str::to_owned);
+        let reason = text("reason").filter(|it| !it.is_empty()).unwrap_or_else(|| name.clone());
+        Condition { name: name.clone(), status, reason, message: text("message").unwrap_or_default() }
+    };
+    record.iter().take(MAX_AUTHORED).map(read).collect()
+}
+
+fn nodes(nodes: &BTreeMap<Slot, NodeState>, revision: &str, before: Option<&Vec<Value>>, now: &str) -> Value {
+    let mut sorted: Vec<_> = nodes.iter().collect();
+    sorted.sort_by_key(|(_, state)| state.phase == Phase::Ready);
+    let listed = sorted.iter().take(MAX_STATUS_NODES).map(|(slot, state)| {
+        let phase = json!(state.phase);
+        let same = |it: &&Value| {
+            it["name"] == slot.node.as_str() && it["member"] == slot.member.as_str() && it["state"] == phase
+        };
+        let since = before.and_then(|it| it.iter().find(same)).and_then(|it| it["since"].as_str());
+        let mut node = json!({
+            "name": slot.node, "member": slot.member, "state": phase, "since": since.unwrap_or(now),
+        });
+        if let Some(why) = state.causes.first() {
+            node["why"] = json!(text::shorten_to(&why.to_string(), MAX_MESSAGE));
+        }
+        node
+    });
+    let mut own =
+        json!({ "version": STATUS_VERSION, "revision": revision, "nodes": listed.collect::<Vec<_>>() });
+    if let Some(more) = sorted.len().checked_sub(MAX_STATUS_NODES).filter(|it| *it > 0) {
+        own["moreNodes"] = json!(more);
+    }
+    own
+}
+
+/// A time in milliseconds since 1970 as Kubernetes writes it.
+pub(crate) fn timestamp(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1_000;
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    // Years that begin in March: leap days come last. Eras of 400 years repeat themselves.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::{Parts, timestamp, whole};
+    use crate::{
+        crd,
+        decide::{Cause, Conditions, NodeState, Phase},
+        ledger::Slot,
+    };
+
+    #[test]
+    fn times_are_written_as_kubernetes_does() {
+        assert_eq!(timestamp(0), "1970-01-01T00:00:00Z");
+        assert_eq!(timestamp(951_782_400_000), "2000-02-29T00:00:00Z");
+        assert_eq!(timestamp(1_763_229_599_999), "2025-11-15T17:59:59Z");
+        assert_eq!(timestamp(4_107_542_400_000), "2100-03-01T00:00:00Z");
+    }
+
+    fn status(before: Option<&serde_json::Value>, ready: bool, now: u64) -> serde_json::Value {
+        let (phase, causes) = if ready {
+            (Phase::Ready, Vec::new())
+        } else {
+            (Phase::Progressing, vec![Cause::Pending("it is being created".to_owned())])
+        };
+        let nodes = BTreeMap::from([(Slot::new("web", ""), NodeState { phase, causes })]);
+        let conditions = Conditions { ready, reconciling: !ready, stalled: Vec::new() };
+        let authored =
+            json!({ "Nice": { "status": true, "reason": "Weather" }, "Ready": { "status": false } });
+        whole(Parts {
+            author: json!({ "url": "x" }),
+            authored: Some(authored).filter(|_| !ready),
+            conditions: &conditions,
+            nodes: &nodes,
+            generation: Some(3),
+            revision: "r1",
+            report: None,
+            before,
+            now,
+        })
+    }
+
+    #[test]
+    fn it_fits_the_definitions_that_are_drafted() {
+        let schema =
+            crd::with_own_part(crd::Schema::record([("url", false, crd::Schema::new(crd::Type::String))]));
+        for ready in [true, false] {
+            let status = status(None, ready, 1_000);
+            assert_eq!(crd::refusal(&schema, &status), None, "{status:#}");
+        }
+    }
+
+    #[test]
+    fn a_time_stands_while_what_it_speaks_of_holds() {
+        let first = status(None, false, 1_000);
+        assert_eq!(status(Some(&first), false, 9_000), first);
+        let ready = status(Some(&first), true, 9_000);
+        assert_eq!(ready["conditions"][0]["status"], "True");
+        assert_eq!(ready["conditions"][0]["lastTransitionTime"], "1970-01-01T00:00:09Z");
+        assert_eq!(ready["conditions"][2]["lastTransitionTime"], "1970-01-01T00:00:01Z");
+        assert_eq!(ready["pemdas"]["nodes"][0]["since"], "1970-01-01T00:00:09Z");
+    }
+
+    #[test]
+    fn an_author_may_lower_ready() {
+        let status = status(None, false, 0);
+        assert_eq!(status["conditions"][3]["type"], "Nice");
+        assert_eq!(status["conditions"].as_array().unwrap().len(), 4);
+    }
+}

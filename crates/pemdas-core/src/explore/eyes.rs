@@ -1,0 +1,208 @@
+//! Eyes on every decision and every write: what may never happen, whatever went wrong before.
+
+use serde_json::Value;
+
+use super::sim::Sim;
+use crate::{
+    action::Action,
+    blueprint::Body,
+    decide::{Decision, Mode, decide},
+    world::{CLAIM_ANNOTATION, Claim, Live, ObjectKey, Owner, owner},
+};
+
+impl Sim {
+    pub(super) fn watch_decision(&mut self, action: &Action, mode: Mode) {
+        if let Some(watcher) = self.watcher.clone()
+            && let Some(violation) = watcher(self, action)
+        {
+            self.violations.push(violation);
+        }
+        let Some(key) = action.written().cloned() else { return };
+        // Nothing acts on a view older than its own last write.
+        let seen = self.world.objects.get(&key).map_or(0, |it| it.resource_version);
+        let watermark = self.world.kinds.get(&key.kind).map_or(0, |it| it.watermark);
+        if let Some(own) = self.own_writes.get(&key)
+            && seen.max(watermark).max(self.world.looked.get(&key).copied().unwrap_or(0)) < *own
+        {
+            self.violations.push(format!("{key} is written on a view older than our own last write"));
+        }
+        match action {
+            Action::Create { body, .. } | Action::Change { body, .. } if mode == Mode::Present => {
+                self.watch_order(&key, body);
+            }
+            Action::Delete { .. } => self.watch_use(&key),
+            _ => {}
+        }
+    }
+
+    /// What is decided from what changed is what is decided from everything.
+    pub(super) fn watch_memo(&mut self, decision: &Decision) {
+        let whole = decide(self.program(), &self.world);
+        if whole != *decision {
+            self.violations.push(format!(
+                "the decision from what changed differs:\n is    {decision:?}\n wants {whole:?}"
+            ));
+        }
+    }
+
+    /// No Sequence edge is violated: what x comes after was ready with the same version, since it was last written.
+    fn watch_order(&mut self, key: &ObjectKey, body: &Value) {
+        let claim: Option<Claim> = body["metadata"]["annotations"][CLAIM_ANNOTATION]
+            .as_str()
+            .and_then(|text| serde_json::from_str(text).ok());
+        let (Some(claim), Some(program)) = (claim, self.program()) else { return };
+        let last = self.world.objects.get(key).and_then(|live| match owner(live, &self.uid) {
+            Owner::Us(claim) => Some(claim.applied),
+            _ => None,
+        });
+        let repair = last.or(self.world.vanished.get(key).copied()) == Some(claim.applied);
+        if repair || self.late_landed || claim.state.is_some() {
+            return;
+        }
+        let Some(node) = program.node(&claim.node) else { return };
+        let mut found = Vec::new();
+        for (precursor, edge) in &node.before {
+            let Some(p) = program.node(precursor) else { continue };
+            let plain = matches!(p.body, Body::Template(_)) && p.state_of.is_none() && p.once.is_none();
+            if !plain || edge.until.is_some() || program.states.contains_key(precursor) {
+                continue;
+            }
+            let v = &body["spec"]["v"];
+            let made: Vec<_> = self
+                .claimed()
+                .into_iter()
+                .filter(|(_, _, it)| it.node == *precursor && (!edge.each || it.member == claim.member))
+                .filter(|(_, live, _)| {
+                    live.body["spec"]["v"] == *v
+                        && p.body.identity().is_some_and(|it| it.kind.known() == Some(&live.key.kind.kind))
+                })
+                .collect();
+            let ready = made.iter().all(|(key, _, _)| self.was_ready.get(key) == Some(&true));
+            let conditional =
+                program.needs.values().flatten().any(|it| it.to == *precursor && it.conditional);
+            let gone = self.deleted_by_others(precursor);
+            if !ready || (made.is_empty() && !conditional && p.for_each.is_none() && !gone) {
+                found.push(format!("{key} is written with v={v} before {precursor} was ready with it"));
+            }
+        }
+        self.violations.append(&mut found);
+    }
+
+    /// Whether an object that the view still shows was deleted by somebody: then the view, not the rule, is old.
+    fn deleted_by_others(&self, node: &str) -> bool {
+        self.world.objects.values().any(|live| match owner(live, &self.uid) {
+            Owner::Us(claim) => {
+                let real = self.cluster.get(&live.key);
+                claim.node == node
+                    && real.is_none_or(|it| {
+                        it.uid != live.uid || it.terminating || it.body["spec"] != live.body["spec"]
+                    })
+            }
+            _ => false,
+        })
+    }
+
+    /// Nothing in use is removed: by name, as the objects themselves say what they use.
+    fn watch_use(&mut self, key: &ObjectKey) {
+        let exempt = self.program().is_some_and(|program| {
+            program.blueprint.nodes.values().any(|it| it.replace == crate::blueprint::Replace::Before)
+                || program
+                    .blueprint
+                    .nodes
+                    .values()
+                    .any(|it| it.on_immutable == crate::blueprint::OnImmutable::Recreate)
+        });
+        if exempt || self.late_landed {
+            return;
+        }
+        let name = format!("{}/{}", key.kind.kind, key.name);
+        let users: Vec<_> = self
+            .claimed()
+            .into_iter()
+            .filter(|(other, live, claim)| {
+                let uses =
+                    live.body["spec"]["uses"].as_array().is_some_and(|it| it.iter().any(|it| *it == name));
+                // What may not be deleted stays behind, without what it used.
+                let left = self.cluster.undeletable.contains(other);
+                uses && other != key && claim.attempt.is_none() && !left
+            })
+            .map(|(other, _, _)| other.to_string())
+            .collect();
+        if !users.is_empty() {
+            self.violations.push(format!("{key} is deleted while {} uses it", users.join(", ")));
+        }
+    }
+
+    /// What is not claimed by the instance is never written or deleted.
+    pub(super) fn watch_claim(&mut self, action: &Action, before: &Live) {
+        let ours = matches!(owner(before, &self.uid), Owner::Us(_));
+        let program = self.program();
+        let adopts = program
+            .is_some_and(|it| it.blueprint.nodes.values().any(|it| it.own == crate::blueprint::Own::Adopt));
+        let absent = program
+            .is_some_and(|it| it.blueprint.nodes.values().any(|it| matches!(it.body, Body::Absent(_))));
+        let claimed_by_another = matches!(owner(before, &self.uid), Owner::Another { .. });
+        let reclaims = self.root().is_some_and(|it| it.annotation("pemdas.dev/reclaim").is_some());
+        let allowed = ours || (!claimed_by_another && (adopts || absent)) || reclaims;
+        if !allowed {
+            self.violations.push(format!("{} is written by {action:?} and is not ours", before.key));
+        }
+    }
+
+    /// Ready is never true while a needed node is not of its ready shape at the current generation.
+    pub(super) fn watch_ready(&mut self, decision: &Decision) {
+        if !decision.conditions.ready {
+            return;
+        }
+        if decision.actions.iter().any(Action::moves_the_cluster) {
+            self.violations.push("ready, and still acting".to_owned());
+        }
+        let Some(program) = self.program() else { return };
+        let Some(root) = &self.world.root.live else { return };
+        let v = root.body["spec"]["v"].clone();
+        let mut found = Vec::new();
+        for live in self.world.objects.values() {
+            let Owner::Us(claim) = owner(live, &self.uid) else { continue };
+            if claim.attempt.is_some() {
+                continue;
+            }
+            let Some(node) = program.node(&claim.node) else {
+                found.push(format!("ready, and {} is still there", live.key));
+                continue;
+            };
+            let counts =
+                self.kinds.get(&live.key.kind).is_some_and(|it| it.observed_generation) && node.observed;
+            let observed = live.body["status"]["observedGeneration"].as_i64();
+            let health = crate::health::of(&live.body).state == crate::health::HealthState::Current;
+            let fresh = !counts || observed == live.generation;
+            if !health
+                || !fresh
+                || live.terminating
+                || (live.body["spec"]["v"] != v && !live.body["spec"]["v"].is_null())
+            {
+                found.push(format!("ready, and {} is not", live.key));
+            }
+        }
+        for (name, node) in &program.blueprint.nodes {
+            let plain = matches!(node.body, Body::Template(_))
+                && node.state_of.is_none()
+                && node.once.is_none()
+                && node.for_each.is_none();
+            let always = program
+                .needs
+                .get(&program.root)
+                .into_iter()
+                .flatten()
+                .any(|it| it.to == *name && !it.conditional && !it.deleting);
+            let there = self
+                .world
+                .objects
+                .values()
+                .any(|live| matches!(owner(live, &self.uid), Owner::Us(it) if it.node == *name));
+            if plain && always && !there {
+                found.push(format!("ready, and {name} is missing"));
+            }
+        }
+        self.violations.append(&mut found);
+    }
+}

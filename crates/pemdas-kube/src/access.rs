@@ -1,0 +1,249 @@
+//! What an account may do, asked of the API server itself.
+//!
+//! A fact reaches an instance only if its account may see it, and what an account may not do is told by name when a
+//! blueprint is loaded. Both ask here. Answers are remembered for a while, because there are as many questions as
+//! resources; not for long, because rights change without a sign.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::{StreamExt as _, stream};
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec, SubjectAccessReview,
+    SubjectAccessReviewSpec, SubjectAccessReviewStatus,
+};
+use kube::{Api, Client, api::PostParams};
+use tokio::time::{Instant, timeout};
+
+use crate::identity::Identity;
+
+/// How long a permission is believed.
+pub const ALLOWED_FOR: Duration = Duration::from_secs(300);
+/// How long a missing one is: somebody is probably about to grant it.
+pub const DENIED_FOR: Duration = Duration::from_secs(30);
+/// How many answers are remembered.
+pub const MAX_ANSWERS: usize = 10_000;
+/// How many questions are under way at once.
+const AT_ONCE: usize = 8;
+/// How long one may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Something that an account may need to do.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Permission {
+    /// `get`, `list`, `watch`, `create`, `patch`, `delete`, ...
+    pub verb: String,
+    /// The API group; empty for the oldest one.
+    pub group: String,
+    /// The plural name of the resource, with its subresource after a slash.
+    pub resource: String,
+    /// The namespace; none for all of them, or for what lives in none.
+    pub namespace: Option<String>,
+    /// One object; none for all.
+    pub name: Option<String>,
+}
+
+impl std::fmt::Display for Permission {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} {}", self.verb, self.resource)?;
+        if !self.group.is_empty() {
+            write!(out, " of {}", self.group)?;
+        }
+        if let Some(name) = &self.name {
+            write!(out, " named {name}")?;
+        }
+        match &self.namespace {
+            Some(namespace) => write!(out, " in namespace {namespace}"),
+            None => write!(out, " in the whole cluster"),
+        }
+    }
+}
+
+/// What came of asking.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Review {
+    /// What the account may not do.
+    pub missing: BTreeSet<Permission>,
+    /// What could not be found out, and why. It counts as missing until it can.
+    pub unknown: BTreeMap<Permission, String>,
+}
+
+impl Review {
+    /// Whether everything may be done.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.missing.is_empty() && self.unknown.is_empty()
+    }
+
+    /// In sentences, one for each permission.
+    #[must_use]
+    pub fn sentences(&self, who: &Identity) -> Vec<String> {
+        let who = match who {
+            Identity::Pemdas => "Pemdas itself".to_owned(),
+            Identity::Account { namespace, name } => format!("ServiceAccount {namespace}/{name}"),
+        };
+        let missing = self.missing.iter().map(|it| format!("{who} may not {it}"));
+        let unknown = self
+            .unknown
+            .iter()
+            .map(|(it, why)| format!("whether {who} may {it} could not be found out: {why}"));
+        missing.chain(unknown).collect()
+    }
+}
+
+/// Asks, and remembers the answers for a while.
+pub struct Access {
+    others: Api<SubjectAccessReview>,
+    own: Api<SelfSubjectAccessReview>,
+    answers: Mutex<BTreeMap<(Identity, Permission), Answer>>,
+}
+
+impl std::fmt::Debug for Access {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Access").finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Answer {
+    allowed: bool,
+    until: Instant,
+}
+
+impl Access {
+    /// Asks as this client, which has to be allowed to.
+    #[must_use]
+    pub fn new(client: Client) -> Self {
+        Self { others: Api::all(client.clone()), own: Api::all(client), answers: Mutex::default() }
+    }
+
+    /// What of this the account may not do.
+    pub async fn review(&self, who: &Identity, wanted: &BTreeSet<Permission>) -> Review {
+        let mut review = Review::default();
+        let mut open = Vec::new();
+        let now = Instant::now();
+        for permission in wanted {
+            match self.remembered(who, permission, now) {
+                Some(true) => {}
+                Some(false) => drop(review.missing.insert(permission.clone())),
+                None => open.push(permission.clone()),
+            }
+        }
+        let mut asked = stream::iter(open)
+            .map(|permission| async {
+                let answer = self.ask(who, &permission).await;
+                (permission, answer)
+            })
+            .buffer_unordered(AT_ONCE);
+        while let Some((permission, answer)) = asked.next().await {
+            match answer {
+                Ok(allowed) => {
+                    self.remember(who, &permission, allowed);
+                    if !allowed {
+                        review.missing.insert(permission);
+                    }
+                }
+                Err(why) => drop(review.unknown.insert(permission, why)),
+            }
+        }
+        review
+    }
+
+    /// Forgets what is known of an account: it was just refused something, or its rights are known to have changed.
+    pub fn forget(&self, who: &Identity) {
+        self.answers().retain(|(whose, _), _| whose != who);
+    }
+
+    fn answers(&self) -> std::sync::MutexGuard<'_, BTreeMap<(Identity, Permission), Answer>> {
+        // A panic elsewhere cannot leave a half-written answer.
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remembered(&self, who: &Identity, permission: &Permission, now: Instant) -> Option<bool> {
+        let answers = self.answers();
+        let found = answers.get(&(who.clone(), permission.clone()))?;
+        (now < found.until).then_some(found.allowed)
+    }
+
+    fn remember(&self, who: &Identity, permission: &Permission, allowed: bool) {
+        let now = Instant::now();
+        let mut answers = self.answers();
+        if answers.len() >= MAX_ANSWERS {
+            answers.retain(|_, it| now < it.until);
+        }
+        if answers.len() >= MAX_ANSWERS {
+            // They are asked again, which costs requests and does no harm.
+            answers.clear();
+        }
+        let until = now + if allowed { ALLOWED_FOR } else { DENIED_FOR };
+        answers.insert((who.clone(), permission.clone()), Answer { allowed, until });
+    }
+
+    async fn ask(&self, who: &Identity, permission: &Permission) -> Result<bool, String> {
+        match timeout(PATIENCE, self.send(who, attributes(permission))).await {
+            Ok(Ok(status)) => match status.evaluation_error.filter(|_| !status.allowed) {
+                Some(why) => Err(why),
+                None => Ok(status.allowed),
+            },
+            Ok(Err(kube::Error::Api(status))) => Err(status.message),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
+        }
+    }
+
+    async fn send(
+        &self,
+        who: &Identity,
+        attributes: ResourceAttributes,
+    ) -> Result<SubjectAccessReviewStatus, kube::Error> {
+        let (resource_attributes, parameters) = (Some(attributes), PostParams::default());
+        let status = match who {
+            Identity::Pemdas => {
+                let spec = SelfSubjectAccessReviewSpec {
+                    resource_attributes,
+                    ..SelfSubjectAccessReviewSpec::default()
+                };
+                let body = SelfSubjectAccessReview { spec, ..SelfSubjectAccessReview::default() };
+                self.own.create(&parameters, &body).await?.status
+            }
+            Identity::Account { namespace, .. } => {
+                let spec = SubjectAccessReviewSpec {
+                    user: who.user(),
+                    groups: Some(groups(namespace)),
+                    resource_attributes,
+                    ..SubjectAccessReviewSpec::default()
+                };
+                let body = SubjectAccessReview { spec, ..SubjectAccessReview::default() };
+                self.others.create(&parameters, &body).await?.status
+            }
+        };
+        Ok(status.unwrap_or_default())
+    }
+}
+
+/// The groups that the API server puts the accounts of a namespace into. A review does not add them by itself.
+fn groups(namespace: &str) -> Vec<String> {
+    vec![
+        "system:serviceaccounts".to_owned(),
+        format!("system:serviceaccounts:{namespace}"),
+        "system:authenticated".to_owned(),
+    ]
+}
+
+fn attributes(permission: &Permission) -> ResourceAttributes {
+    let (resource, subresource) = match permission.resource.split_once('/') {
+        Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
+        None => (permission.resource.as_str(), None),
+    };
+    ResourceAttributes {
+        group: Some(permission.group.clone()),
+        name: permission.name.clone(),
+        namespace: permission.namespace.clone(),
+        resource: Some(resource.to_owned()),
+        subresource,
+        verb: Some(permission.verb.clone()),
+        version: Some("*".to_owned()),
+        ..ResourceAttributes::default()
+    }
+}

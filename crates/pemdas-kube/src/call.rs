@@ -1,0 +1,287 @@
+//! Actions become calls, and their answers outcomes. Nothing is decided here.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use http::{Method, Request};
+use kube::{Client, client::Body, core::Status};
+use pemdas_core::world::{
+    CLAIM_ANNOTATION, FINALIZER, Live, OUR_PREFIX, ObjectKey, ROOT_LABEL, Refusal, WriteOutcome,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    live,
+    refusal::{Meant, refusal},
+    resource::Resource,
+};
+
+/// How long an answer is waited for; what became of the write is not known then.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest pause that a busy server can ask for.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
+
+/// What came of a call.
+#[derive(Debug)]
+pub struct Done {
+    /// What became of the write.
+    pub outcome: WriteOutcome,
+    /// The object as it is after the write.
+    pub live: Option<Live>,
+}
+
+impl Done {
+    fn lost() -> Self {
+        Self { outcome: WriteOutcome::Lost, live: None }
+    }
+
+    fn refused(refusal: Refusal) -> Self {
+        Self { outcome: WriteOutcome::Refused(refusal), live: None }
+    }
+}
+
+/// What a call sends.
+struct Sent {
+    method: Method,
+    path: String,
+    content_type: &'static str,
+    body: Value,
+    meant: Meant,
+}
+
+const APPLY: &str = "application/apply-patch+yaml";
+const MERGE: &str = "application/merge-patch+json";
+const JSON: &str = "application/json";
+
+/// Server-side apply that creates or is refused: an object that exists has another resourceVersion.
+pub async fn create(
+    client: &Client,
+    resource: &Resource,
+    key: &ObjectKey,
+    manager: &str,
+    body: &Value,
+) -> Done {
+    let mut body = body.clone();
+    body["metadata"]["resourceVersion"] = json!("1");
+    let path = format!("{}/{}?fieldManager={manager}&force=false", resource.path(&key.namespace), key.name);
+    let sent = Sent { method: Method::PATCH, path, content_type: APPLY, body, meant: Meant::Create };
+    write(client, resource, sent).await
+}
+
+/// What a change must find, and what it may take.
+#[derive(Debug, Clone)]
+pub struct Terms<'a> {
+    /// The uid it must find.
+    pub uid: &'a str,
+    /// The resourceVersion it must find.
+    pub resource_version: Option<u64>,
+    /// Whether it takes fields of other managers.
+    pub force: bool,
+}
+
+/// Server-side apply on an object with this uid.
+pub async fn change(
+    client: &Client,
+    resource: &Resource,
+    key: &ObjectKey,
+    manager: &str,
+    body: &Value,
+    terms: &Terms<'_>,
+) -> Done {
+    let mut body = body.clone();
+    body["metadata"]["uid"] = json!(terms.uid);
+    if let Some(version) = terms.resource_version {
+        body["metadata"]["resourceVersion"] = json!(version.to_string());
+    }
+    let path = format!(
+        "{}/{}?fieldManager={manager}&force={}",
+        resource.path(&key.namespace),
+        key.name,
+        terms.force
+    );
+    let sent = Sent { method: Method::PATCH, path, content_type: APPLY, body, meant: Meant::Change };
+    write(client, resource, sent).await
+}
+
+/// Makes the status of the root what it shall be: what is there and not wanted goes. As a merge patch, so that a field that
+/// the definition does not know is pruned and not refused.
+pub async fn status(
+    client: &Client,
+    resource: &Resource,
+    seen: &Live,
+    manager: &str,
+    status: &Value,
+) -> Done {
+    let there = seen.body.get("status").unwrap_or(&Value::Null);
+    let body = json!({ "metadata": { "uid": seen.uid }, "status": difference(there, status) });
+    let place = resource.path(&seen.key.namespace);
+    let path = format!("{place}/{}/status?fieldManager={manager}", seen.key.name);
+    let sent = Sent { method: Method::PATCH, path, content_type: MERGE, body, meant: Meant::Change };
+    write(client, resource, sent).await
+}
+
+/// The merge patch from one value to another: null takes out.
+fn difference(from: &Value, to: &Value) -> Value {
+    let (Some(old), Some(new)) = (from.as_object(), to.as_object()) else { return to.clone() };
+    let mut patch = serde_json::Map::new();
+    for name in old.keys().filter(|it| !new.contains_key(*it)) {
+        patch.insert(name.clone(), Value::Null);
+    }
+    for (name, value) in new {
+        match old.get(name) {
+            Some(same) if same == value => {}
+            Some(other) => {
+                patch.insert(name.clone(), difference(other, value));
+            }
+            None => {
+                patch.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    Value::Object(patch)
+}
+
+/// Deletes an object with this uid and resourceVersion, in the background.
+pub async fn delete(
+    client: &Client,
+    resource: &Resource,
+    key: &ObjectKey,
+    uid: &str,
+    resource_version: u64,
+) -> Done {
+    let body = json!({
+        "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background",
+        "preconditions": { "uid": uid, "resourceVersion": resource_version.to_string() },
+    });
+    let path = format!("{}/{}", resource.path(&key.namespace), key.name);
+    let sent = Sent { method: Method::DELETE, path, content_type: JSON, body, meant: Meant::Change };
+    let done = write(client, resource, sent).await;
+    match done.outcome {
+        WriteOutcome::Done(_) => Done { outcome: WriteOutcome::Deleted(uid.to_owned()), live: done.live },
+        // It is gone: whoever did it, that was what was wanted.
+        WriteOutcome::Refused(Refusal::Gone) => {
+            Done { outcome: WriteOutcome::Deleted(uid.to_owned()), live: None }
+        }
+        _ => done,
+    }
+}
+
+/// Sets which of our finalizers an object has, and leaves those of others.
+pub async fn finalize(client: &Client, resource: &Resource, seen: &Live, ours: &BTreeSet<String>) -> Done {
+    let others = seen.finalizers.iter().filter(|it| !it.starts_with(OUR_PREFIX));
+    let finalizers: Vec<_> = others.chain(ours).collect();
+    let body = json!({ "metadata": {
+        "uid": seen.uid, "resourceVersion": seen.resource_version.to_string(), "finalizers": finalizers,
+    } });
+    let path = format!("{}/{}?fieldManager=pemdas", resource.path(&seen.key.namespace), seen.key.name);
+    let sent = Sent { method: Method::PATCH, path, content_type: MERGE, body, meant: Meant::Change };
+    write(client, resource, sent).await
+}
+
+/// Takes our finalizer off an object; with `disown`, the label and the annotation of our claim as well.
+pub async fn release(client: &Client, resource: &Resource, seen: &Live, disown: bool) -> Done {
+    let finalizers: Vec<_> = seen.finalizers.iter().filter(|it| *it != FINALIZER).collect();
+    let mut body = json!({ "metadata": {
+        "uid": seen.uid, "resourceVersion": seen.resource_version.to_string(), "finalizers": finalizers,
+    } });
+    if disown {
+        body["metadata"]["labels"] = json!({ ROOT_LABEL: null });
+        body["metadata"]["annotations"] = json!({ CLAIM_ANNOTATION: null });
+    }
+    let path = format!("{}/{}?fieldManager=pemdas", resource.path(&seen.key.namespace), seen.key.name);
+    let sent = Sent { method: Method::PATCH, path, content_type: MERGE, body, meant: Meant::Change };
+    write(client, resource, sent).await
+}
+
+/// Reads an object itself, with the resourceVersion as of which it is there or not.
+///
+/// # Errors
+/// If there was no answer: it is asked again.
+pub async fn look(
+    client: &Client,
+    resource: &Resource,
+    key: &ObjectKey,
+) -> Result<(Option<Live>, u64), String> {
+    // A list of one: its version also says as of when an object is *not* there.
+    let path = format!("{}?fieldSelector=metadata.name%3D{}", resource.path(&key.namespace), key.name);
+    let request = Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
+    let list: Value = match tokio::time::timeout(TIMEOUT, client.request(request)).await {
+        Err(_) => return Err("there was no answer in time".to_owned()),
+        Ok(Err(error)) => return Err(error.to_string()),
+        Ok(Ok(list)) => list,
+    };
+    let version = list.pointer("/metadata/resourceVersion").and_then(live::version).unwrap_or(0);
+    let item = list.get("items").and_then(Value::as_array).and_then(|it| it.first()).cloned();
+    Ok((item.and_then(|it| live::live(&resource.kind, typed(it, resource))), version))
+}
+
+/// Sends a write and sorts its answer.
+async fn write(client: &Client, resource: &Resource, sent: Sent) -> Done {
+    let Ok(body) = serde_json::to_vec(&sent.body) else {
+        return Done::refused(Refusal::Invalid("it is no JSON".to_owned()));
+    };
+    let request = Request::builder()
+        .method(sent.method)
+        .uri(sent.path)
+        .header(http::header::CONTENT_TYPE, sent.content_type)
+        .header(http::header::ACCEPT, JSON)
+        .body(Body::from(body));
+    let Ok(request) = request else {
+        return Done::refused(Refusal::Invalid("its name is no part of a path".to_owned()));
+    };
+    let answered = tokio::time::timeout(TIMEOUT, async {
+        let response = client.send(request).await.ok()?;
+        let (head, body) = response.into_parts();
+        let bytes = body.collect_bytes().await.ok()?;
+        Some((head, bytes))
+    });
+    let Ok(Some((head, bytes))) = answered.await else { return Done::lost() };
+    if head.status.is_success() {
+        return accepted(resource, &bytes);
+    }
+    let pause = head.headers.get(http::header::RETRY_AFTER).and_then(|it| it.to_str().ok()?.parse().ok());
+    let status: Status = serde_json::from_slice(&bytes).unwrap_or_else(|_| Status {
+        code: head.status.as_u16(),
+        message: head.status.to_string(),
+        ..Status::default()
+    });
+    if let Some(seconds) = pause.filter(|it| *it > 1) {
+        // Until then nothing else is tried on the object: its write counts as under way.
+        tokio::time::sleep(Duration::from_secs(seconds).min(MAX_RETRY_AFTER)).await;
+    }
+    Done::refused(refusal(&status, sent.meant))
+}
+
+fn accepted(resource: &Resource, bytes: &[u8]) -> Done {
+    let live = serde_json::from_slice(bytes).ok().and_then(|body: Value| {
+        let is_it = body.get("kind").is_some_and(|it| *it == resource.kind.kind);
+        is_it.then(|| live::live(&resource.kind, body)).flatten()
+    });
+    let version = live.as_ref().map_or(0, |it| it.resource_version);
+    Done { outcome: WriteOutcome::Done(version), live }
+}
+
+fn typed(mut body: Value, resource: &Resource) -> Value {
+    if let Some(fields) = body.as_object_mut() {
+        fields.insert("apiVersion".to_owned(), json!(resource.api_version));
+        fields.insert("kind".to_owned(), json!(resource.kind.kind));
+    }
+    body
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::difference;
+
+    #[test]
+    fn a_merge_patch_takes_out_what_is_not_wanted() {
+        let from = json!({ "a": 1, "b": { "c": [1], "d": 2 }, "e": "x" });
+        let to = json!({ "a": 1, "b": { "c": [1, 2] }, "f": { "g": true } });
+        assert_eq!(
+            difference(&from, &to),
+            json!({ "b": { "c": [1, 2], "d": null }, "e": null, "f": { "g": true } })
+        );
+        assert_eq!(difference(&json!(null), &to), to);
+    }
+}

@@ -1,0 +1,238 @@
+//! Keeps the definition of an owned kind as its blueprint wants it, or says what it waits for.
+//!
+//! What to do is [`pemdas_core::crd::install`]'s to say; here it is looked, asked and done, for as long as the blueprint
+//! runs: a definition that disappears and returns is noticed. Nothing is ever deleted, and nothing is applied with force.
+
+use futures::{StreamExt as _, stream::BoxStream};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{
+    Api, Client,
+    api::{ApiResource, DynamicObject, Patch, PatchParams, TypeMeta},
+    core::Status,
+    runtime::{
+        WatchStreamExt as _,
+        watcher::{self, watch_object},
+    },
+};
+use pemdas_core::{
+    crd::install::{Maker, Policy, Verdict, contested, judge, published},
+    world::back_off,
+};
+use serde_json::Value;
+use tokio::{
+    sync::watch,
+    task::JoinHandle,
+    time::{Duration, Instant, sleep_until},
+};
+
+/// The field manager of definitions: one for all blueprints and binaries, so that a newer one may change what an older
+/// one wrote. Whose a definition is, is written on it.
+const MANAGER: &str = "pemdas-definitions";
+
+/// A definition that a blueprint wants.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanted {
+    /// Who makes it.
+    pub policy: Policy,
+    /// The definition, as it was drafted.
+    pub draft: Value,
+    /// For whom.
+    pub maker: Maker,
+}
+
+/// How it stands with a definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It can be used; what differs from the draft, in sentences.
+    Usable(Vec<String>),
+    /// Not yet, because of this.
+    Waiting(String),
+    /// Not until a human changes something.
+    Refused(Vec<String>),
+}
+
+/// A definition that is looked after in the background, until this is dropped.
+#[derive(Debug)]
+pub struct Kept {
+    standing: watch::Receiver<Standing>,
+    task: JoinHandle<()>,
+}
+
+impl Kept {
+    /// Looks after a definition: it is watched as `reader` and written as `writer`, the account of the blueprint. Only
+    /// who leads may do this.
+    #[must_use]
+    pub fn start(reader: Client, writer: Client, wanted: Wanted) -> Self {
+        let unknown = Standing::Waiting("the definition was not looked up yet".to_owned());
+        let (told, standing) = watch::channel(unknown);
+        let keeper = Keeper {
+            reader: definitions(reader),
+            writer: definitions(writer),
+            name: wanted.draft["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
+            wanted,
+            told,
+        };
+        Self { standing, task: tokio::spawn(keeper.run()) }
+    }
+
+    /// How it stands; follows every change.
+    #[must_use]
+    pub fn standing(&self) -> watch::Receiver<Standing> {
+        self.standing.clone()
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The definitions as YAML, for the policy that has somebody else install them.
+#[must_use]
+pub fn manifest(drafts: &[Value], maker: &Maker) -> String {
+    let documents: Vec<String> = drafts
+        .iter()
+        .map(|it| published(it, maker))
+        .map(|it| serde_saphyr::to_string(&it).unwrap_or_else(|_| format!("{it}\n")))
+        .collect();
+    documents.join("---\n")
+}
+
+fn definitions(client: Client) -> Api<DynamicObject> {
+    Api::all_with(client, &ApiResource::erase::<CustomResourceDefinition>(&()))
+}
+
+struct Keeper {
+    reader: Api<DynamicObject>,
+    writer: Api<DynamicObject>,
+    name: String,
+    wanted: Wanted,
+    told: watch::Sender<Standing>,
+}
+
+/// What is known of the definition: nothing, its absence, or how it is.
+#[derive(Default)]
+struct Known {
+    live: Option<Option<Value>>,
+    /// When to look and try again.
+    again: Option<Instant>,
+    /// How often in a row a write was refused.
+    tries: u32,
+}
+
+impl Keeper {
+    async fn run(self) {
+        let mut watched: BoxStream<'_, watcher::Result<Option<DynamicObject>>> =
+            watch_object(self.reader.clone(), &self.name).default_backoff().boxed();
+        let mut known = Known::default();
+        loop {
+            let again = known.again;
+            let due = async {
+                match again {
+                    Some(when) => sleep_until(when).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                next = watched.next() => match next {
+                    Some(Ok(found)) => known.see(found),
+                    Some(Err(error)) => {
+                        tracing::warn!(definition = self.name, %error, "the definition cannot be watched");
+                        continue;
+                    }
+                    None => return,
+                },
+                () = due => {
+                    known.again = None;
+                    // The watch may lag behind what the write was refused for.
+                    if let Ok(found) = self.reader.get_opt(&self.name).await {
+                        known.see(found);
+                    }
+                }
+            }
+            self.act(&mut known).await;
+        }
+    }
+
+    async fn act(&self, known: &mut Known) {
+        let Some(live) = &known.live else { return };
+        let Wanted { policy, draft, maker } = &self.wanted;
+        let standing = match judge(*policy, draft, live.as_ref(), maker) {
+            Verdict::Usable(told) => Standing::Usable(told),
+            Verdict::Wait(why) => Standing::Waiting(why),
+            Verdict::Refused(why) => Standing::Refused(why),
+            Verdict::Create(body) | Verdict::Change(body) => self.write(&body, known).await,
+        };
+        self.told.send_if_modified(|before| {
+            let changed = *before != standing;
+            if changed {
+                tracing::info!(definition = self.name, standing = ?standing, "definition");
+                *before = standing;
+            }
+            changed
+        });
+    }
+
+    async fn write(&self, body: &Value, known: &mut Known) -> Standing {
+        let sent = self.writer.patch(&self.name, &PatchParams::apply(MANAGER), &Patch::Apply(body)).await;
+        let refusal = match sent {
+            Ok(now) => {
+                known.see(Some(now));
+                known.tries = 0;
+                return Standing::Waiting("the API server does not serve it yet".to_owned());
+            }
+            Err(refusal) => refusal,
+        };
+        known.again = Some(Instant::now() + Duration::from_millis(back_off(known.tries)));
+        known.tries = known.tries.saturating_add(1);
+        match refusal {
+            kube::Error::Api(status) if is_contested(&status) => match contested(&self.name, &status.message)
+            {
+                Verdict::Refused(why) => Standing::Refused(why),
+                _ => Standing::Waiting(status.message),
+            },
+            // Somebody was quicker: it is looked at again.
+            kube::Error::Api(status) if status.code == 409 => {
+                known.again = Some(Instant::now());
+                Standing::Waiting("the definition is being changed by somebody else".to_owned())
+            }
+            kube::Error::Api(status) if matches!(status.code, 400 | 422) => {
+                Standing::Refused(vec![format!("the API server refuses it: {}", status.message)])
+            }
+            kube::Error::Api(status) => {
+                Standing::Waiting(format!("it cannot be written: {}", status.message))
+            }
+            other => Standing::Waiting(format!("it cannot be written: {other}")),
+        }
+    }
+}
+
+impl Known {
+    fn see(&mut self, found: Option<DynamicObject>) {
+        let found = found.and_then(|mut it| {
+            // Items of a list come without.
+            it.types = Some(TypeMeta::resource::<CustomResourceDefinition>());
+            serde_json::to_value(it).ok()
+        });
+        if let (Some(Some(old)), Some(new)) = (&self.live, &found)
+            && old["metadata"]["uid"] == new["metadata"]["uid"]
+        {
+            match (version(old), version(new)) {
+                (Some(old), Some(new)) if new < old => return,
+                (old, new) if old != new => self.tries = 0,
+                _ => {}
+            }
+        }
+        self.live = Some(found);
+    }
+}
+
+fn version(live: &Value) -> Option<u64> {
+    live["metadata"]["resourceVersion"].as_str()?.parse().ok()
+}
+
+fn is_contested(status: &Status) -> bool {
+    let causes = status.details.as_ref().map(|it| it.causes.as_slice()).unwrap_or_default();
+    status.code == 409 && causes.iter().any(|it| it.reason == "FieldManagerConflict")
+}

@@ -1,0 +1,4 @@
+//! The definitions of kinds in a cluster.
+
+pub mod install;
+pub mod live;

@@ -1,0 +1,213 @@
+//! Actions sent as calls. What came of them comes back as facts.
+
+use std::sync::Arc;
+
+use kube::Client;
+use pemdas_core::{
+    action::Action,
+    digest::Digest,
+    world::{Fact, Live, ObjectKey, Refusal, WriteOutcome, manager},
+};
+use serde_json::{Value, json};
+
+use super::{Hub, InstanceId, sent};
+use crate::{
+    call::{self, Done, Terms},
+    identity::Identity,
+    ledgers::{self, Place},
+    resource::Resource,
+};
+
+impl Hub {
+    /// Sends an action of an instance.
+    pub(super) fn send(&mut self, id: InstanceId, action: Action) {
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        instance.world.learn(sent(&action));
+        match &action {
+            Action::Render(_) => {}
+            Action::Event(event) => {
+                let event = event.clone();
+                if let Some(instance) = self.instances.get(id) {
+                    self.tell(instance, event);
+                }
+            }
+            Action::Record { .. } | Action::Forget { .. } | Action::ReadLedger => {
+                self.send_ledger(id, action)
+            }
+            Action::Look { key } => self.send_look(id, key.clone()),
+            _ => self.send_write(id, action),
+        }
+    }
+
+    fn send_write(&mut self, id: InstanceId, action: Action) {
+        let Some(instance) = self.instances.get(id) else { return };
+        let world = &instance.world;
+        let root = world.root.key.clone();
+        let key = action.written().cloned().unwrap_or_else(|| root.clone());
+        let own = matches!(action, Action::Finalize { .. } | Action::Release { .. });
+        let seen = if key == root { world.root.live.clone() } else { world.objects.get(&key).cloned() };
+        let identity = if own { Identity::Pemdas } else { instance.identity.clone() };
+        let manager = manager(&world.root.instance);
+        let resource = self.resource(&instance.identity.clone(), &key, body_of(&action));
+        let client = self.clients.of(&identity);
+        let tried = action.tried();
+        let Some((resource, strip)) = resource else {
+            // Not served any more: the view says so too, and then nothing is decided on it.
+            self.learn(id, Fact::Outcome(key, tried, WriteOutcome::Lost));
+            return;
+        };
+        let flights = self.flights.clone();
+        self.spawn(id, async move {
+            let _flight = flights.acquire_owned().await;
+            let mut done = write(&client, &resource, &key, &manager, &action, seen.as_deref()).await;
+            if strip {
+                done.live = done.live.map(without_body);
+            }
+            facts(key, &root, tried, done)
+        });
+    }
+
+    fn send_look(&mut self, id: InstanceId, key: ObjectKey) {
+        let Some(instance) = self.instances.get(id) else { return };
+        let (identity, is_root) = (instance.identity.clone(), key == instance.world.root.key);
+        let Some((resource, strip)) = self.resource(&identity, &key, None) else { return };
+        let client = self.clients.of(&identity);
+        self.spawn(id, async move {
+            let mut pause = 1;
+            loop {
+                match call::look(&client, &resource, &key).await {
+                    Ok((live, version)) => {
+                        let live = live.map(|it| if strip { without_body(it) } else { it }).map(Arc::new);
+                        let mut facts = vec![Fact::Looked(key, live.clone(), version)];
+                        if is_root {
+                            facts.push(live.map_or(Fact::RootVanished, Fact::Root));
+                        }
+                        return facts;
+                    }
+                    Err(why) => {
+                        tracing::debug!(%key, why, "a direct look failed and is tried again");
+                        tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
+                        pause = (pause * 2).min(60);
+                    }
+                }
+            }
+        });
+    }
+
+    fn send_ledger(&mut self, id: InstanceId, action: Action) {
+        let Some(instance) = self.instances.get(id) else { return };
+        let root = &instance.world.root;
+        let namespace = if root.key.namespace.is_empty() {
+            instance.blueprint.namespace.clone()
+        } else {
+            root.key.namespace.clone()
+        };
+        let place = Place { namespace, instance: root.instance.clone() };
+        let client = self.clients.of(&Identity::Pemdas);
+        let flights = self.flights.clone();
+        self.spawn(id, async move {
+            let _flight = flights.acquire_owned().await;
+            match action {
+                Action::Record { ledger, resource_version } => {
+                    let (outcome, fact) = ledgers::record(&client, &place, &ledger, resource_version).await;
+                    let mut facts = vec![Fact::LedgerOutcome(outcome)];
+                    facts.extend(fact.map(Fact::Ledger));
+                    facts
+                }
+                Action::Forget { resource_version } => {
+                    vec![Fact::LedgerOutcome(ledgers::forget(&client, &place, resource_version).await)]
+                }
+                _ => read_ledger(&client, &place).await,
+            }
+        });
+    }
+
+    /// How an object's kind is served, in the version of a body; and whether only its metadata is kept.
+    fn resource(
+        &self,
+        identity: &Identity,
+        key: &ObjectKey,
+        body: Option<&Value>,
+    ) -> Option<(Resource, bool)> {
+        let view = self.views.of(identity, &key.kind);
+        let (resource, strip) = match view {
+            Some(view) => (view.resource.clone()?, view.metadata_only),
+            // The blueprint's own ConfigMap as a root.
+            None => (Resource::built_in("v1", &key.kind.kind)?, false),
+        };
+        let version = body.and_then(|it| it.get("apiVersion")).and_then(Value::as_str);
+        let api_version = version.map_or_else(|| resource.api_version.clone(), str::to_owned);
+        Some((Resource { api_version, ..resource }, strip))
+    }
+}
+
+async fn read_ledger(client: &Client, place: &Place) -> Vec<Fact> {
+    let mut pause = 1;
+    loop {
+        if let Some(fact) = ledgers::look(client, place).await {
+            // What became of the last write is known now, whatever it was.
+            return vec![Fact::LedgerRead(fact)];
+        }
+        tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
+        pause = (pause * 2).min(60);
+    }
+}
+
+async fn write(
+    client: &Client,
+    resource: &Resource,
+    key: &ObjectKey,
+    manager: &str,
+    action: &Action,
+    seen: Option<&Live>,
+) -> Done {
+    let lost = Done { outcome: WriteOutcome::Lost, live: None };
+    match (action, seen) {
+        (Action::Create { body, .. }, _) => call::create(client, resource, key, manager, body).await,
+        (Action::Change { uid, resource_version, body, force, .. }, _) => {
+            let terms = Terms { uid, resource_version: *resource_version, force: *force };
+            call::change(client, resource, key, manager, body, &terms).await
+        }
+        (Action::Delete { uid, resource_version, .. }, _) => {
+            call::delete(client, resource, key, uid, *resource_version).await
+        }
+        (Action::Status { status, .. }, Some(seen)) => {
+            call::status(client, resource, seen, manager, status).await
+        }
+        (Action::Finalize { finalizers, .. }, Some(seen)) => {
+            call::finalize(client, resource, seen, finalizers).await
+        }
+        (Action::Release { disown, .. }, Some(seen)) => call::release(client, resource, seen, *disown).await,
+        _ => lost,
+    }
+}
+
+fn body_of(action: &Action) -> Option<&Value> {
+    match action {
+        Action::Create { body, .. } | Action::Change { body, .. } => Some(body),
+        _ => None,
+    }
+}
+
+/// What is learnt from an answer: what became of the write, and the object as it is now, so that nobody has to wait
+/// for the watch to say the same.
+fn facts(key: ObjectKey, root: &ObjectKey, tried: Digest, mut done: Done) -> Vec<Fact> {
+    if key == *root && done.outcome == WriteOutcome::Lost {
+        // It may be sent again whatever became of it: it says what it expects to find.
+        done.outcome = WriteOutcome::Refused(Refusal::Busy("there was no answer".to_owned()));
+    }
+    let mut facts = vec![Fact::Outcome(key.clone(), tried, done.outcome)];
+    if let Some(live) = done.live {
+        let (live, is_root) = (Arc::new(live), key == *root);
+        facts.push(if is_root { Fact::Root(live) } else { Fact::Answer(live) });
+    }
+    facts
+}
+
+/// An object whose body is nobody's business.
+fn without_body(live: Live) -> Live {
+    let keep = |field: &str| live.body.get(field).cloned().unwrap_or_default();
+    let body =
+        json!({ "apiVersion": keep("apiVersion"), "kind": keep("kind"), "metadata": keep("metadata") });
+    Live { body, ..live }
+}

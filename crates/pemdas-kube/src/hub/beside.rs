@@ -1,0 +1,272 @@
+//! What stands beside the loop and tells it something now and then: definitions, revisions, permissions, reports.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use pemdas_core::{
+    action::Event as Told,
+    blueprint::Body,
+    crd::install::{Maker, Policy},
+    world::{Fact, Owner, World, owner},
+};
+use serde_json::Value;
+use tokio::task::AbortHandle;
+
+use super::{Event, Hub, InstanceId, blueprints::BlueprintName, instances::Instance};
+use crate::{
+    access::{Access, Permission},
+    compile::Compiled,
+    crds::install::{Kept, Standing, Wanted},
+    events::Teller,
+    identity::Identity,
+    metrics::Metrics,
+    report::{Place, Reporter},
+    resource::Resource,
+    revisions::{Content, Revision, Revisions},
+};
+
+/// The annotation that says who makes the definitions of a blueprint's kinds: `create`, `await` or `publish`.
+const DEFINITIONS_ANNOTATION: &str = "pemdas.dev/crds";
+
+/// What the loop is given by whoever runs it.
+#[derive(Clone)]
+pub struct Beside {
+    /// Numbers for Prometheus.
+    pub metrics: Metrics,
+    /// Tells Events.
+    pub teller: Teller,
+    /// Asks Services.
+    pub reporter: Reporter,
+    /// Asks what accounts may do.
+    pub access: Arc<Access>,
+    /// The version of the binary.
+    pub version: String,
+    /// The version of the library, which revisions are kept with.
+    pub library: String,
+}
+
+/// A task that is stopped when nobody needs it any more.
+pub(super) struct Task(AbortHandle);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Hub {
+    /// Keeps the sources of a blueprint that can run; then its revision has a number, and runs.
+    pub(super) fn keep_revision(
+        &self,
+        name: &BlueprintName,
+        number: u64,
+        compiled: Compiled,
+        content: Content,
+    ) {
+        let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
+        let (post, name) = (self.post.clone(), name.clone());
+        tokio::spawn(async move {
+            let mut pause = 1;
+            let stored = loop {
+                match revisions.store(&name.name, &content).await {
+                    Ok(revision) => break Ok(revision),
+                    Err(crate::revisions::Trouble::Api(error)) if pause < 64 => {
+                        tracing::warn!(blueprint = %name, %error, "a revision could not be kept; it is tried again");
+                        tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
+                        pause *= 2;
+                    }
+                    Err(trouble) => break Err(trouble.to_string()),
+                }
+            };
+            let _ended = post.send(Event::Stored(name, number, Box::new(compiled), stored)).await;
+        });
+    }
+
+    /// Looks for the last revision that could run, because the one that is there cannot.
+    pub(super) fn find_last_good(&self, name: &BlueprintName, number: u64, identity: &Identity) {
+        let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
+        let (post, name, identity) = (self.post.clone(), name.clone(), identity.clone());
+        let compiler = self.compiler.clone();
+        tokio::spawn(async move {
+            let known = match revisions.list(&name.name).await {
+                Ok(known) => known,
+                Err(error) => {
+                    tracing::warn!(blueprint = %name, %error, "the revisions of a blueprint cannot be listed");
+                    return;
+                }
+            };
+            for revision in known.into_iter().rev().take(5) {
+                let Ok(Some((revision, content))) = revisions.read(&name.name, &revision.name).await else {
+                    continue;
+                };
+                let (compiler, identity) = (compiler.clone(), identity.clone());
+                let compiled = tokio::task::spawn_blocking(move || {
+                    compiler.compile(&identity, &content.sources).compiled
+                });
+                if let Ok(Some(compiled)) = compiled.await {
+                    let _ended =
+                        post.send(Event::Stored(name, number, Box::new(compiled), Ok(revision))).await;
+                    return;
+                }
+            }
+        });
+    }
+
+    /// Looks after the definitions of the kinds that a blueprint owns.
+    pub(super) fn keep_definitions(
+        &mut self,
+        name: &BlueprintName,
+        compiled: &Compiled,
+        revision: &Revision,
+    ) -> Vec<(Kept, Task)> {
+        let Some(loaded) = self.blueprints.get(name) else { return Vec::new() };
+        let policy = match loaded.live().annotation(DEFINITIONS_ANNOTATION) {
+            Some("await") => Policy::Await,
+            Some("publish") => Policy::Publish,
+            _ => Policy::Create,
+        };
+        let maker = Maker {
+            blueprint: name.to_string(),
+            uid: loaded.live().uid.clone(),
+            ordinal: revision.ordinal,
+            version: self.beside.version.clone(),
+        };
+        let identity = loaded.identity.clone();
+        let (reader, writer) = (self.clients.of(&Identity::Pemdas), self.clients.of(&identity));
+        let keep = |draft: &Value| {
+            let wanted = Wanted { policy, draft: draft.clone(), maker: maker.clone() };
+            let kept = Kept::start(reader.clone(), writer.clone(), wanted);
+            let mut standing = kept.standing();
+            let crd = draft.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let (post, name) = (self.post.clone(), name.clone());
+            let told = tokio::spawn(async move {
+                loop {
+                    let now = standing.borrow_and_update().clone();
+                    if post.send(Event::Definition(name.clone(), crd.clone(), now)).await.is_err()
+                        || standing.changed().await.is_err()
+                    {
+                        return;
+                    }
+                }
+            });
+            (kept, Task(told.abort_handle()))
+        };
+        compiled.crds.iter().map(keep).collect()
+    }
+
+    pub(super) fn definition(&mut self, name: &BlueprintName, crd: &str, standing: Standing) {
+        let Some(loaded) = self.blueprints.get_mut(name) else { return };
+        let text = match standing {
+            Standing::Usable(differences) if differences.is_empty() => None,
+            Standing::Usable(differences) => Some(differences.join("; ")),
+            Standing::Waiting(why) => Some(why),
+            Standing::Refused(why) => Some(why.join("; ")),
+        };
+        match text {
+            None => loaded.definitions.remove(crd),
+            Some(text) => loaded.definitions.insert(crd.to_owned(), text),
+        };
+        self.report_soon();
+    }
+
+    /// Asks whether the account may do what the blueprint will ask for.
+    pub(super) fn review(&self, name: &BlueprintName) {
+        let Some(loaded) = self.blueprints.get(name) else { return };
+        let Some(running) = &loaded.running else { return };
+        let who = loaded.identity.clone();
+        let wanted = permissions(&running.blueprint);
+        let (access, post, name) = (self.beside.access.clone(), self.post.clone(), name.clone());
+        tokio::spawn(async move {
+            let missing = access.review(&who, &wanted).await.sentences(&who);
+            let _ended = post.send(Event::Reviewed(name, missing)).await;
+        });
+    }
+
+    /// Tells people something of an instance.
+    pub(super) fn tell(&self, instance: &Instance, event: Told) {
+        let root = &instance.world.root;
+        let api_version = root.live.as_ref().and_then(|it| it.body.get("apiVersion")).and_then(Value::as_str);
+        let reference = ObjectReference {
+            api_version: api_version.map(str::to_owned),
+            kind: Some(root.key.kind.kind.clone()),
+            namespace: Some(root.key.namespace.clone()).filter(|it| !it.is_empty()),
+            name: Some(root.key.name.clone()),
+            uid: Some(root.uid.clone()),
+            ..ObjectReference::default()
+        };
+        self.beside.teller.tell(reference, event);
+    }
+
+    /// Follows the Service of a `report`, once it is there.
+    pub(super) fn follow_report(&mut self, id: InstanceId) {
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        let running = self.blueprints.get(&instance.blueprint).and_then(|it| it.running.as_ref());
+        let report = running.and_then(|it| it.blueprint.nodes.get(&instance.root)?.report.as_ref());
+        let place = report.and_then(|report| {
+            let (namespace, service) = service_of(&instance.world, &report.service)?;
+            Some(Place { namespace, service, port: report.port, path: report.path.clone() })
+        });
+        if instance.following.as_ref().map(|(place, _)| place) == place.as_ref() {
+            return;
+        }
+        let Some(place) = place else {
+            instance.following = None;
+            return;
+        };
+        let client = self.clients.of(&instance.identity);
+        let followed = self.beside.reporter.follow(place.clone(), client);
+        let post = self.post.clone();
+        let task = tokio::spawn(async move {
+            let mut report = followed.report();
+            while report.changed().await.is_ok() {
+                let now = report.borrow_and_update().clone();
+                let facts = vec![Fact::Report(now.value), Fact::ReportTrouble(now.trouble)];
+                if post.send(Event::Ended(id, facts)).await.is_err() {
+                    return;
+                }
+            }
+        });
+        instance.following = Some((place, Task(task.abort_handle())));
+    }
+}
+
+/// The Service that a node made.
+fn service_of(world: &World, node: &str) -> Option<(String, String)> {
+    let made = world.objects.values().find(|it| {
+        it.key.kind.kind == "Service"
+            && matches!(owner(it, &world.root.instance), Owner::Us(claim) if claim.node == node)
+    })?;
+    Some((made.key.namespace.clone(), made.key.name.clone()))
+}
+
+/// What a blueprint's account has to be allowed, as far as that is known without an instance.
+fn permissions(blueprint: &pemdas_core::blueprint::Blueprint) -> BTreeSet<Permission> {
+    let mut wanted = BTreeSet::new();
+    let mut add = |api_version: &str, kind: &str, verbs: &[&str], subresource: &str| {
+        // How a custom kind is spelt in the plural is only known when it is served: its refusals tell.
+        let Some(resource) = Resource::built_in(api_version, kind) else { return };
+        for verb in verbs {
+            wanted.insert(Permission {
+                verb: (*verb).to_owned(),
+                group: resource.kind.group.clone(),
+                resource: format!("{}{subresource}", resource.plural),
+                namespace: None,
+                name: None,
+            });
+        }
+    };
+    for node in blueprint.nodes.values() {
+        let verbs: &[&str] = match &node.body {
+            Body::Template(_) => &["get", "list", "watch", "create", "patch", "delete"],
+            Body::Absent(_) => &["get", "list", "watch", "delete"],
+            _ => &["get", "list", "watch"],
+        };
+        let object = node.body.identity();
+        if let Some((api_version, kind)) =
+            object.and_then(|it| Some((it.api_version.known()?, it.kind.known()?)))
+        {
+            add(api_version, kind, verbs, "");
+        }
+    }
+    wanted
+}

@@ -1,0 +1,422 @@
+//! Worlds: what each instance is shown.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use pemdas_core::{
+    blueprint::{Body, RootTarget},
+    decide::{Interests, Memo, Mode},
+    digest::Digest,
+    world::{Fact, KindKey, LedgerFact, Live, ObjectKey, ROOT_LABEL, World},
+};
+use serde_json::json;
+
+use super::{
+    Hub,
+    beside::Task,
+    blueprints::BlueprintName,
+    views::{Purpose, ViewId},
+};
+use crate::{identity::Identity, ledgers, metrics::InstanceState, report::Place};
+
+/// An instance, while this process leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InstanceId(pub(super) u64);
+
+/// A root object and everything that is known for it.
+pub(super) struct Instance {
+    pub(super) blueprint: BlueprintName,
+    /// The name of the root's node.
+    pub(super) root: String,
+    pub(super) identity: Identity,
+    pub(super) world: World,
+    pub(super) memo: Memo,
+    /// What it was shown besides what carries its label.
+    pub(super) shown: Interests,
+    /// Whether an answer of the evaluator is waited for.
+    pub(super) evaluating: bool,
+    pub(super) wake: Option<u64>,
+    /// The Service whose response is followed.
+    pub(super) following: Option<(Place, Task)>,
+    /// Ready, stalled or neither, as of its last turn.
+    pub(super) standing: Option<Standing>,
+}
+
+/// How an instance is, for those who count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) enum Standing {
+    Ready,
+    #[default]
+    Reconciling,
+    Stalled,
+    Removing,
+}
+
+impl Standing {
+    pub(super) fn counted(self) -> InstanceState {
+        match self {
+            Self::Ready => InstanceState::ready,
+            Self::Reconciling => InstanceState::reconciling,
+            Self::Stalled => InstanceState::stalled,
+            Self::Removing => InstanceState::deleting,
+        }
+    }
+
+    pub(super) fn of(decision: &pemdas_core::decide::Decision) -> Self {
+        if matches!(decision.mode, Mode::Removing | Mode::Deleting) {
+            Self::Removing
+        } else if decision.conditions.ready {
+            Self::Ready
+        } else if decision.conditions.stalled.is_empty() {
+            Self::Reconciling
+        } else {
+            Self::Stalled
+        }
+    }
+}
+
+type RootPlace = (BlueprintName, String, ObjectKey);
+
+/// All instances, and who has to hear of what.
+#[derive(Default)]
+pub(super) struct Instances {
+    next: u64,
+    all: BTreeMap<InstanceId, Instance>,
+    by_root: HashMap<RootPlace, InstanceId>,
+    by_name: HashMap<String, InstanceId>,
+    by_blueprint: BTreeMap<BlueprintName, BTreeSet<InstanceId>>,
+    by_namespace: HashMap<String, BTreeSet<InstanceId>>,
+    by_object: HashMap<ObjectKey, BTreeSet<InstanceId>>,
+    by_kind: HashMap<KindKey, BTreeMap<InstanceId, BTreeSet<Option<String>>>>,
+}
+
+impl Instances {
+    pub(super) fn get(&self, id: InstanceId) -> Option<&Instance> {
+        self.all.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: InstanceId) -> Option<&mut Instance> {
+        self.all.get_mut(&id)
+    }
+
+    pub(super) fn of_blueprint(&self, blueprint: &BlueprintName) -> Vec<InstanceId> {
+        self.by_blueprint.get(blueprint).into_iter().flatten().copied().collect()
+    }
+
+    pub(super) fn count(&self, blueprint: &BlueprintName) -> BTreeMap<Standing, usize> {
+        let mut counts = BTreeMap::new();
+        for id in self.by_blueprint.get(blueprint).into_iter().flatten() {
+            if let Some(instance) = self.all.get(id) {
+                *counts.entry(instance.standing.unwrap_or_default()).or_insert(0) += 1;
+            }
+        }
+        counts
+    }
+
+    /// Who wants to hear of an object besides the instance whose label it carries.
+    fn interested(&self, key: &ObjectKey) -> BTreeSet<InstanceId> {
+        let mut found = self.by_object.get(key).cloned().unwrap_or_default();
+        for (id, namespaces) in self.by_kind.get(&key.kind).into_iter().flatten() {
+            let wanted = |it: &Option<String>| it.as_ref().is_none_or(|it| *it == key.namespace);
+            if namespaces.iter().any(wanted) {
+                found.insert(*id);
+            }
+        }
+        found
+    }
+
+    fn subscribe(&mut self, id: InstanceId, interests: &Interests) {
+        for key in &interests.objects {
+            self.by_object.entry(key.clone()).or_default().insert(id);
+        }
+        for (kind, namespace) in &interests.kinds {
+            let of_kind = self.by_kind.entry(kind.clone()).or_default();
+            of_kind.entry(id).or_default().insert(namespace.clone());
+        }
+    }
+
+    fn unsubscribe(&mut self, id: InstanceId, interests: &Interests) {
+        for key in &interests.objects {
+            if let Some(ids) = self.by_object.get_mut(key) {
+                ids.remove(&id);
+                if ids.is_empty() {
+                    self.by_object.remove(key);
+                }
+            }
+        }
+        for (kind, namespace) in &interests.kinds {
+            if let Some(of_kind) = self.by_kind.get_mut(kind) {
+                if let Some(namespaces) = of_kind.get_mut(&id) {
+                    namespaces.remove(namespace);
+                    if namespaces.is_empty() {
+                        of_kind.remove(&id);
+                    }
+                }
+                if of_kind.is_empty() {
+                    self.by_kind.remove(kind);
+                }
+            }
+        }
+    }
+
+    fn insert(&mut self, instance: Instance) -> InstanceId {
+        let id = InstanceId(self.next);
+        self.next += 1;
+        let root = &instance.world.root;
+        let place = (instance.blueprint.clone(), instance.root.clone(), root.key.clone());
+        self.by_root.insert(place, id);
+        self.by_name.insert(root.instance.clone(), id);
+        self.by_blueprint.entry(instance.blueprint.clone()).or_default().insert(id);
+        self.by_namespace.entry(root.key.namespace.clone()).or_default().insert(id);
+        self.all.insert(id, instance);
+        id
+    }
+
+    pub(super) fn remove(&mut self, id: InstanceId) {
+        let Some(instance) = self.all.remove(&id) else { return };
+        self.unsubscribe(id, &instance.shown);
+        let root = &instance.world.root;
+        let place = (instance.blueprint.clone(), instance.root.clone(), root.key.clone());
+        if self.by_root.get(&place) == Some(&id) {
+            self.by_root.remove(&place);
+        }
+        self.by_name.remove(&root.instance);
+        if let Some(ids) = self.by_blueprint.get_mut(&instance.blueprint) {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.by_blueprint.remove(&instance.blueprint);
+            }
+        }
+        if let Some(ids) = self.by_namespace.get_mut(&root.key.namespace) {
+            ids.remove(&id);
+        }
+    }
+}
+
+/// The name of an instance: the uid of its root, and what tells apart two blueprints with the same root.
+fn instance_name(blueprint: &BlueprintName, root: &str, uid: &str) -> String {
+    let of = Digest::of(&[], &json!([blueprint.namespace, blueprint.name, root])).short();
+    format!("{uid}.{of}")
+}
+
+impl Hub {
+    /// An object of a kind that blueprints speak of.
+    pub(super) fn object_seen(&mut self, view: ViewId, live: &Arc<Live>, old: Option<&Live>) {
+        self.root_seen(view, live);
+        for id in self.hearers(view, live, old) {
+            self.learn(id, Fact::Seen(live.clone()));
+        }
+    }
+
+    /// Who has to hear of an object: whose label it has or had, and who is interested in it.
+    fn hearers(&self, view: ViewId, live: &Live, old: Option<&Live>) -> BTreeSet<InstanceId> {
+        let mut ids = self.instances.interested(&live.key);
+        let labels = [Some(live), old].into_iter().flatten().filter_map(|it| it.label(ROOT_LABEL));
+        ids.extend(labels.filter_map(|it| self.instances.by_name.get(it)));
+        // Nobody hears what another identity may see.
+        let Some(identity) = self.views.get(view).map(|it| &it.identity) else { return ids };
+        ids.retain(|id| self.instances.get(*id).is_some_and(|it| it.identity == *identity));
+        ids
+    }
+
+    pub(super) fn object_gone(&mut self, view: ViewId, key: &ObjectKey, version: u64, old: Option<&Live>) {
+        let Some(seen_by) = self.views.get(view) else { return };
+        let (identity, users) = (seen_by.identity.clone(), seen_by.users.clone());
+        for blueprint in users {
+            let Some(loaded) = self.blueprints.get(&blueprint) else { continue };
+            for root in loaded.roots_of(&key.kind) {
+                if let Some(id) = self.instances.by_root.get(&(blueprint.clone(), root, key.clone())).copied()
+                {
+                    self.learn(id, Fact::RootVanished);
+                }
+            }
+        }
+        let mut ids = self.instances.interested(key);
+        ids.extend(old.and_then(|it| it.label(ROOT_LABEL)).and_then(|it| self.instances.by_name.get(it)));
+        for id in ids {
+            if self.instances.get(id).is_some_and(|it| it.identity == identity) {
+                self.learn(id, Fact::Vanished(key.clone(), version));
+            }
+        }
+    }
+
+    /// An object that may be a root of some blueprints.
+    pub(super) fn root_seen(&mut self, view: ViewId, live: &Arc<Live>) {
+        let Some(seen_by) = self.views.get(view) else { return };
+        if seen_by.purpose != Purpose::Objects {
+            return;
+        }
+        for blueprint in seen_by.users.clone() {
+            let Some(loaded) = self.blueprints.get(&blueprint) else { continue };
+            for root in loaded.roots_of(&live.key.kind) {
+                self.root_of(&blueprint, &root, live);
+            }
+        }
+    }
+
+    /// A root of a blueprint was seen.
+    pub(super) fn root_of(&mut self, blueprint: &BlueprintName, root: &str, live: &Arc<Live>) {
+        let selected = self.blueprints.get(blueprint).is_some_and(|it| it.selects(root, live));
+        let place = (blueprint.clone(), root.to_owned(), live.key.clone());
+        let mut id = self.instances.by_root.get(&place).copied();
+        if let Some(known) = id
+            && self.instances.get(known).is_some_and(|it| it.world.root.uid != live.uid)
+        {
+            // Another object under the same name: the instance of the old one ends by itself.
+            self.learn(known, Fact::RootVanished);
+            id = None;
+        }
+        let id = match id {
+            Some(id) => id,
+            None if selected || self.has_traces(blueprint, root, live) => self.begin(blueprint, root, live),
+            None => return,
+        };
+        self.learn(id, Fact::Selected(selected));
+        self.learn(id, Fact::Root(live.clone()));
+    }
+
+    /// Whether a root that is not selected was, once.
+    fn has_traces(&self, blueprint: &BlueprintName, root: &str, live: &Live) -> bool {
+        let name = instance_name(blueprint, root, &live.uid);
+        live.finalizers.iter().any(|it| it.starts_with(pemdas_core::world::OUR_PREFIX))
+            || self.views.used_by(blueprint).any(|it| it.labelled.contains_key(&name))
+    }
+
+    /// Begins an instance: with everything that is known for it already.
+    fn begin(&mut self, blueprint: &BlueprintName, root: &str, live: &Arc<Live>) -> InstanceId {
+        let identity = self.blueprints.get(blueprint).map_or(Identity::Pemdas, |it| it.identity.clone());
+        let mut world = World::new(live.key.clone(), live.uid.clone());
+        world.root.instance = instance_name(blueprint, root, &live.uid);
+        world.secret.clone_from(&self.settings.secret);
+        world.entropy = entropy();
+        world.learn(Fact::Now(self.clock.now()));
+        world.learn(Fact::Lease(self.lease));
+        world.learn(Fact::NamespaceEnding(self.is_ending(&live.key.namespace)));
+        if self.knows_ledgers() {
+            let ledger = self.ledgers.get(&world.root.instance).cloned().unwrap_or(LedgerFact::Absent);
+            world.learn(Fact::Ledger(ledger));
+        }
+        for view in self.views.used_by(blueprint) {
+            world.learn(Fact::Kind(view.kind.clone(), view.kind_view(self.lease.epoch)));
+            for key in view.labelled.get(&world.root.instance).into_iter().flatten() {
+                if let Some(live) = view.objects.get(key) {
+                    world.learn(Fact::Seen(live.clone()));
+                }
+            }
+        }
+        let instance = Instance {
+            blueprint: blueprint.clone(),
+            root: root.to_owned(),
+            identity,
+            world,
+            memo: Memo::default(),
+            shown: Interests::default(),
+            evaluating: false,
+            wake: None,
+            following: None,
+            standing: None,
+        };
+        let id = self.instances.insert(instance);
+        self.report_soon();
+        self.queue.push(blueprint, id);
+        id
+    }
+
+    /// Shows an instance what its last decision says that it has to see; whether there was anything new.
+    pub(super) fn show(&mut self, id: InstanceId, wanted: &Interests) -> bool {
+        let Some(instance) = self.instances.all.get_mut(&id) else { return false };
+        if instance.shown == *wanted {
+            return false;
+        }
+        let new = Interests {
+            objects: wanted.objects.difference(&instance.shown.objects).cloned().collect(),
+            kinds: wanted.kinds.difference(&instance.shown.kinds).cloned().collect(),
+        };
+        let old = Interests {
+            objects: instance.shown.objects.difference(&wanted.objects).cloned().collect(),
+            kinds: instance.shown.kinds.difference(&wanted.kinds).cloned().collect(),
+        };
+        instance.shown.clone_from(wanted);
+        let identity = instance.identity.clone();
+        let changes = instance.world.changes;
+        for key in &new.objects {
+            if let Some(live) = self.views.of(&identity, &key.kind).and_then(|it| it.objects.get(key)) {
+                instance.world.learn(Fact::Seen(live.clone()));
+            }
+        }
+        for (kind, namespace) in &new.kinds {
+            let Some(view) = self.views.of(&identity, kind) else { continue };
+            let here = |it: &&Arc<Live>| namespace.as_ref().is_none_or(|name| it.key.namespace == *name);
+            for live in view.objects.values().filter(here) {
+                instance.world.learn(Fact::Seen(live.clone()));
+            }
+        }
+        let learnt = instance.world.changes != changes;
+        self.instances.subscribe(id, &new);
+        self.instances.unsubscribe(id, &old);
+        learnt
+    }
+
+    pub(super) fn ledger_seen(&mut self, live: &Live) {
+        let Some(name) = ledgers::instance(live).map(str::to_owned) else { return };
+        let fact = ledgers::read(live);
+        self.ledgers.insert(name.clone(), fact.clone());
+        if let Some(id) = self.instances.by_name.get(&name).copied() {
+            self.learn(id, Fact::Ledger(fact));
+        }
+    }
+
+    pub(super) fn ledger_gone(&mut self, live: &Live) {
+        let Some(name) = ledgers::instance(live) else { return };
+        self.ledgers.remove(name);
+        if let Some(id) = self.instances.by_name.get(name).copied() {
+            self.learn(id, Fact::Ledger(LedgerFact::Absent));
+        }
+    }
+
+    /// Now it is known who has no ledger.
+    pub(super) fn ledgers_listed(&mut self) {
+        let ids: Vec<_> = self.instances.all.keys().copied().collect();
+        for id in ids {
+            let name = self.instances.get(id).map(|it| it.world.root.instance.clone()).unwrap_or_default();
+            let fact = self.ledgers.get(&name).cloned().unwrap_or(LedgerFact::Absent);
+            self.learn(id, Fact::Ledger(fact));
+        }
+    }
+
+    pub(super) fn namespace_seen(&mut self, live: &Live) {
+        let ending = live.terminating;
+        let ids = self.instances.by_namespace.get(&live.key.name).cloned().unwrap_or_default();
+        for id in ids {
+            self.learn(id, Fact::NamespaceEnding(ending));
+        }
+    }
+}
+
+/// Whether a node is a root of this kind.
+pub(super) fn root_kind(
+    blueprint: &pemdas_core::blueprint::Blueprint,
+    body: &Body,
+) -> Option<(String, String)> {
+    let Body::Root(root) = body else { return None };
+    match &root.target {
+        RootTarget::Owned(kind) => {
+            let owned = blueprint.kinds.get(kind)?;
+            let version = owned.versions.iter().find(|(_, it)| it.stored).or(owned.versions.iter().next());
+            Some((format!("{}/{}", owned.group, version?.0), kind.clone()))
+        }
+        RootTarget::Foreign { api_version, kind, .. } => Some((api_version.clone(), kind.clone())),
+        RootTarget::Blueprint => None,
+    }
+}
+
+/// A random string: seeds are made from it, and recorded before they are used. Passwords may be made of them.
+fn entropy() -> String {
+    let mut bytes = [0_u8; 32];
+    if let Err(error) = getrandom::fill(&mut bytes) {
+        tracing::error!(%error, "the system gives no randomness");
+    }
+    bytes.iter().map(|it| format!("{it:02x}")).collect()
+}

@@ -1,0 +1,302 @@
+//! The operator's one loop. It owns everything that is known; tasks around it watch, write and evaluate, and tell it
+//! what came of it. It decides nothing: what to do is asked of the core, instance by instance.
+//!
+//! | module | does |
+//! | --- | --- |
+//! | `views` | which kinds are watched for whom, and what was seen |
+//! | `blueprints` | ConfigMaps that become programs |
+//! | `instances` | worlds: what each instance is shown |
+//! | `turn` | one turn of an instance: decide, evaluate, act |
+//! | `actions` | actions sent as calls |
+//! | `queue` | whose turn it is |
+//! | `beside` | definitions, revisions, permissions, reports |
+
+mod actions;
+mod beside;
+mod blueprints;
+mod evaluations;
+mod instances;
+mod queue;
+mod turn;
+mod views;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use kube::Client;
+use pemdas_core::{
+    action::Action,
+    digest::Digest,
+    evaluate::Answer,
+    world::{Fact, Lease, LedgerFact},
+};
+use tokio::sync::{Semaphore, mpsc, watch};
+
+use crate::{
+    compile::{Compiled, Compiler, Verdict},
+    crds::install::Standing,
+    identity::Clients,
+    resource::{Resource, Unserved},
+    revisions::Revision,
+    watch::News,
+};
+use blueprints::{BlueprintName, Loaded};
+use instances::Instances;
+use queue::Queue;
+use views::{ViewId, Views};
+
+pub use beside::Beside;
+pub use instances::InstanceId;
+
+/// Events that wait for the loop.
+const INBOX: usize = 8_192;
+/// Events taken before instances get their turn again.
+const MAX_EVENTS: usize = 1_024;
+/// Turns taken before events are looked at again.
+const MAX_TURNS: usize = 64;
+/// Writes of all blueprints under way at once.
+const MAX_FLIGHTS: usize = 128;
+
+/// How the operator is run.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Blueprints are looked for in these namespaces; none means all.
+    pub namespaces: BTreeSet<String>,
+    /// The key of the digests: the same for as long as objects live.
+    pub secret: Vec<u8>,
+}
+
+/// What the loop hears.
+enum Event {
+    /// A watch says something.
+    Told(ViewId, News),
+    /// How a kind is served.
+    Found(ViewId, Result<Resource, Unserved>),
+    /// A blueprint was read.
+    Compiled(BlueprintName, u64, Box<Verdict>),
+    /// Questions of an instance were answered.
+    Answered(InstanceId, Vec<(Digest, Answer)>),
+    /// An action of an instance came to an end: what is to be learnt from it.
+    Ended(InstanceId, Vec<Fact>),
+    /// A revision was kept, or could not be.
+    Stored(BlueprintName, u64, Box<Compiled>, Result<Revision, String>),
+    /// How it stands with a definition.
+    Definition(BlueprintName, String, Standing),
+    /// What an account may not do.
+    Reviewed(BlueprintName, Vec<String>),
+    /// Time to look again at a kind that was not served.
+    LookAgain(ViewId),
+    /// Time to tell how the blueprints are.
+    Report,
+}
+
+/// The operator.
+pub struct Hub {
+    clients: Clients,
+    compiler: Arc<dyn Compiler>,
+    settings: Settings,
+    beside: Beside,
+    ready: watch::Sender<Vec<String>>,
+    clock: Clock,
+    lease: Lease,
+    post: mpsc::Sender<Event>,
+    views: Views,
+    blueprints: BTreeMap<BlueprintName, Loaded>,
+    instances: Instances,
+    queue: Queue,
+    timers: BTreeSet<(u64, InstanceId)>,
+    flights: Arc<Semaphore>,
+    ledgers: HashMap<String, LedgerFact>,
+    compilations: u64,
+    report_due: bool,
+}
+
+impl Hub {
+    /// Runs until the other end of `lease` is dropped.
+    pub async fn run(
+        client: Client,
+        compiler: Arc<dyn Compiler>,
+        settings: Settings,
+        beside: Beside,
+        mut lease: watch::Receiver<Lease>,
+        ready: watch::Sender<Vec<String>>,
+    ) {
+        loop {
+            let held = *lease.borrow_and_update();
+            if held.held {
+                let (post, inbox) = mpsc::channel(INBOX);
+                beside.metrics.leads(true);
+                let hub = Self {
+                    clients: Clients::new(client.clone()),
+                    compiler: compiler.clone(),
+                    settings: settings.clone(),
+                    beside: beside.clone(),
+                    ready: ready.clone(),
+                    clock: Clock::start(),
+                    lease: held,
+                    views: Views::new(post.clone()),
+                    post,
+                    blueprints: BTreeMap::new(),
+                    instances: Instances::default(),
+                    queue: Queue::default(),
+                    timers: BTreeSet::new(),
+                    flights: Arc::new(Semaphore::new(MAX_FLIGHTS)),
+                    ledgers: HashMap::new(),
+                    compilations: 0,
+                    report_due: false,
+                };
+                // Whoever leads anew begins with lists of its own: nothing of an earlier lease is kept.
+                if hub.lead(inbox, &mut lease).await.is_err() {
+                    return;
+                }
+                beside.metrics.leads(false);
+            } else if lease.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Leads until the lease changes; an error means that the operator is to stop.
+    async fn lead(
+        mut self,
+        mut inbox: mpsc::Receiver<Event>,
+        lease: &mut watch::Receiver<Lease>,
+    ) -> Result<(), watch::error::RecvError> {
+        tracing::info!(epoch = self.lease.epoch, "leading");
+        self.watch_own();
+        loop {
+            self.wake_up();
+            self.take_turns();
+            let wait = if self.queue.is_empty() { self.until_wake() } else { Duration::ZERO };
+            tokio::select! {
+                biased;
+                changed = lease.changed() => {
+                    tracing::info!("the lease changed");
+                    return changed;
+                }
+                event = inbox.recv() => {
+                    let mut next = event;
+                    let mut taken = 0;
+                    // What came meanwhile is taken together: an instance decides once on all of it.
+                    while let Some(event) = next {
+                        self.hear(event);
+                        taken += 1;
+                        next = if taken < MAX_EVENTS { inbox.try_recv().ok() } else { None };
+                    }
+                }
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    fn hear(&mut self, event: Event) {
+        match event {
+            Event::Told(view, news) => self.told(view, news),
+            Event::Found(view, found) => self.found(view, found),
+            Event::LookAgain(view) => self.look_again(view),
+            Event::Compiled(name, number, verdict) => self.compiled(&name, number, *verdict),
+            Event::Answered(id, answers) => {
+                if let Some(instance) = self.instances.get_mut(id) {
+                    instance.evaluating = false;
+                    for (question, answer) in answers {
+                        instance.world.learn(Fact::Answered(question, answer));
+                    }
+                    self.queue.push(&instance.blueprint, id);
+                }
+            }
+            Event::Ended(id, facts) => {
+                for fact in facts {
+                    self.learn(id, fact);
+                }
+            }
+            Event::Stored(name, number, compiled, stored) => self.stored(&name, number, *compiled, stored),
+            Event::Definition(name, crd, standing) => self.definition(&name, &crd, standing),
+            Event::Reviewed(name, missing) => {
+                if let Some(loaded) = self.blueprints.get_mut(&name) {
+                    loaded.missing = missing;
+                    self.report_soon();
+                }
+            }
+            Event::Report => self.report(),
+        }
+    }
+
+    /// Shows a fact to an instance, which then gets a turn.
+    fn learn(&mut self, id: InstanceId, fact: Fact) {
+        if let Some(instance) = self.instances.get_mut(id) {
+            let before = instance.world.changes;
+            instance.world.learn(fact);
+            if instance.world.changes != before {
+                self.queue.push(&instance.blueprint, id);
+            }
+        }
+    }
+
+    /// Tells what is still waited for before the operator is ready.
+    fn tell_ready(&self) {
+        self.ready.send_replace(self.views.unlisted());
+    }
+
+    fn clients_of_pemdas(&self) -> Client {
+        self.clients.own()
+    }
+
+    fn wake_up(&mut self) {
+        let now = self.clock.now();
+        while let Some((at, id)) = self.timers.first().copied().filter(|(at, _)| *at <= now) {
+            self.timers.remove(&(at, id));
+            if let Some(instance) = self.instances.get_mut(id) {
+                instance.wake = None;
+                self.queue.push(&instance.blueprint, id);
+            }
+        }
+    }
+
+    fn until_wake(&self) -> Duration {
+        let at = self.timers.first().map_or(60_000, |(at, _)| at.saturating_sub(self.clock.now()));
+        Duration::from_millis(at.clamp(1, 60_000))
+    }
+
+    fn take_turns(&mut self) {
+        for _ in 0..MAX_TURNS {
+            let Some(id) = self.queue.pop() else { return };
+            self.turn(id);
+        }
+    }
+
+    /// Has something done beside the loop; its end is told as facts.
+    fn spawn(&self, id: InstanceId, work: impl Future<Output = Vec<Fact>> + Send + 'static) {
+        let post = self.post.clone();
+        tokio::spawn(async move {
+            let facts = work.await;
+            // The loop has ended: so has everything it was told for.
+            let _ended = post.send(Event::Ended(id, facts)).await;
+        });
+    }
+}
+
+/// Time in milliseconds that never goes back, whatever becomes of the machine's clock.
+struct Clock {
+    started: Instant,
+    at: u64,
+}
+
+impl Clock {
+    fn start() -> Self {
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_millis());
+        Self { started: Instant::now(), at: u64::try_from(at).unwrap_or(0) }
+    }
+
+    fn now(&self) -> u64 {
+        let passed = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.at.saturating_add(passed)
+    }
+}
+
+/// What is learnt when an action was sent: before its answer can come.
+fn sent(action: &Action) -> Fact {
+    Fact::Sent(Box::new(action.clone()))
+}

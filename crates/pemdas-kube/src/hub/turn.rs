@@ -1,0 +1,99 @@
+//! One turn of an instance: decide, show what has to be seen, have asked what has to be asked, act.
+
+use pemdas_core::{action::Action, decide::Mode, evaluate::MAX_BATCHES};
+
+use super::{Hub, InstanceId, instances::Standing};
+use crate::metrics::Outcome;
+use pemdas_core::world::Fact;
+
+/// When to try again if the evaluator takes no more questions, in milliseconds.
+const LATER: u64 = 100;
+
+impl Hub {
+    pub(super) fn turn(&mut self, id: InstanceId) {
+        let now = self.clock.now();
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        if instance.evaluating {
+            return; // its answers bring it back
+        }
+        instance.world.learn(Fact::Now(now));
+        for _ in 0..MAX_BATCHES {
+            let Some(instance) = self.instances.get_mut(id) else { return };
+            let running = self.blueprints.get(&instance.blueprint).and_then(|it| it.running.as_ref());
+            let program = running.and_then(|it| it.programs.get(&instance.root)).cloned();
+            let decision = instance.memo.decide(program.as_deref(), &instance.world);
+            let interests = decision.interests.clone();
+            if matches!(decision.mode, Mode::Present | Mode::Deleting) && self.show(id, &interests) {
+                continue;
+            }
+            if self.ask(id) {
+                return;
+            }
+            break;
+        }
+        self.act(id);
+    }
+
+    /// Has the open questions of the last decision answered; whether there are any.
+    fn ask(&mut self, id: InstanceId) -> bool {
+        let Some(instance) = self.instances.get_mut(id) else { return false };
+        let running = self.blueprints.get(&instance.blueprint).and_then(|it| it.running.as_ref());
+        let program = running.and_then(|it| it.programs.get(&instance.root)).cloned();
+        let decision = instance.memo.decide(program.as_deref(), &instance.world);
+        let questions = decision.questions();
+        if questions.is_empty() {
+            return false;
+        }
+        let questions = questions.to_vec();
+        if running.is_some_and(|it| it.evaluations.ask(id, questions)) {
+            instance.evaluating = true;
+        } else {
+            self.timers.insert((self.clock.now() + LATER, id));
+        }
+        true
+    }
+
+    /// Carries out the last decision, which has no open question.
+    fn act(&mut self, id: InstanceId) {
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        let running = self.blueprints.get(&instance.blueprint).and_then(|it| it.running.as_ref());
+        let program = running.and_then(|it| it.programs.get(&instance.root)).cloned();
+        let decision = instance.memo.decide(program.as_deref(), &instance.world);
+        let standing = Standing::of(decision);
+        let (actions, wake) = (decision.actions.clone(), decision.wake);
+        let over = decision.mode == Mode::Removing
+            && decision.nodes.is_empty()
+            && actions.iter().all(|it| matches!(it, Action::Event(_)))
+            && (instance.world.root.live.is_none() || !instance.world.root.selected);
+        let decision = decision.clone();
+        instance.world.decided(&decision);
+        let was = std::mem::replace(&mut instance.standing, Some(standing));
+        let changed = was != Some(standing);
+        let blueprint = instance.blueprint.to_string();
+        let old_wake = std::mem::replace(&mut instance.wake, wake);
+        if old_wake != wake {
+            if let Some(at) = old_wake {
+                self.timers.remove(&(at, id));
+            }
+            if let Some(at) = wake {
+                self.timers.insert((at, id));
+            }
+        }
+        self.beside
+            .metrics
+            .reconciled(&blueprint, if actions.is_empty() { Outcome::unchanged } else { Outcome::acted });
+        if changed {
+            self.beside.metrics.moved(&blueprint, was.map(Standing::counted), Some(standing.counted()));
+            self.report_soon();
+        }
+        self.follow_report(id);
+        for action in actions {
+            self.send(id, action);
+        }
+        if over {
+            self.beside.metrics.moved(&blueprint, Some(standing.counted()), None);
+            self.instances.remove(id);
+            self.report_soon();
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! For whom something is done. Everything that a blueprint asks for is done as a ServiceAccount of its own namespace.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    task::{Context, Poll},
+};
+
+use http::{HeaderValue, Request, Response};
+use kube::{Client, client::Body};
+use tower::{BoxError, Service};
+
+/// Who asks.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Identity {
+    /// Pemdas itself: blueprints, ledgers, finalizers, leases.
+    Pemdas,
+    /// A ServiceAccount.
+    Account {
+        /// Its namespace: the blueprint's.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Identity {
+    /// The name under which the API server knows an account; nothing for Pemdas itself.
+    #[must_use]
+    pub fn user(&self) -> Option<String> {
+        match self {
+            Self::Pemdas => None,
+            Self::Account { namespace, name } => Some(format!("system:serviceaccount:{namespace}:{name}")),
+        }
+    }
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pemdas => out.write_str("pemdas"),
+            Self::Account { namespace, name } => write!(out, "{namespace}/{name}"),
+        }
+    }
+}
+
+/// One client for each identity, all over the same connections.
+#[derive(Clone)]
+pub struct Clients {
+    own: Client,
+    accounts: HashMap<Identity, Client>,
+}
+
+impl Clients {
+    /// Over a client of Pemdas' own.
+    #[must_use]
+    pub fn new(own: Client) -> Self {
+        Self { own, accounts: HashMap::new() }
+    }
+
+    /// Pemdas' own.
+    #[must_use]
+    pub fn own(&self) -> Client {
+        self.own.clone()
+    }
+
+    /// The client of an identity.
+    pub fn of(&mut self, identity: &Identity) -> Client {
+        let Some(user) = identity.user() else { return self.own.clone() };
+        if let Some(client) = self.accounts.get(identity) {
+            return client.clone();
+        }
+        // A name that is no header cannot be that of an account: the server refuses the request that says so.
+        let user = HeaderValue::from_str(&user).unwrap_or_else(|_| HeaderValue::from_static("system:nobody"));
+        let namespace = self.own.default_namespace().to_owned();
+        let client = Client::new(Impersonating { inner: self.own.clone(), user }, namespace);
+        self.accounts.insert(identity.clone(), client.clone());
+        client
+    }
+
+    /// Forgets an identity that nothing is done for any more.
+    pub fn forget(&mut self, identity: &Identity) {
+        self.accounts.remove(identity);
+    }
+}
+
+/// Adds the header that says for whom a request is made.
+#[derive(Clone)]
+struct Impersonating {
+    inner: Client,
+    user: HeaderValue,
+}
+
+impl Service<Request<Body>> for Impersonating {
+    type Response = Response<Body>;
+    type Error = BoxError;
+    type Future = futures::future::BoxFuture<'static, Result<Self::Response, Self::Error>>;
+
+    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        request.headers_mut().insert("Impersonate-User", self.user.clone());
+        let inner = self.inner.clone();
+        Box::pin(async move { Ok(inner.send(request).await?) })
+    }
+}

@@ -1,0 +1,142 @@
+//! The ledgers of instances: one Secret each, because results and seeds may be secret. Written as Pemdas itself.
+
+use http::{Method, Request};
+use kube::{Client, client::Body, core::Status};
+use pemdas_core::{
+    ledger::Ledger,
+    world::{LedgerFact, Live, Refusal, WriteOutcome},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    live,
+    refusal::{Meant, refusal},
+};
+
+/// The label of every ledger, with the name of its instance.
+pub const LEDGER_LABEL: &str = "pemdas.dev/ledger";
+/// The type of the Secrets.
+pub const LEDGER_TYPE: &str = "pemdas.dev/ledger";
+const FIELD: &str = "ledger";
+
+/// Where the ledger of an instance is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The namespace: the root's, or the blueprint's where the root has none.
+    pub namespace: String,
+    /// The name of the instance.
+    pub instance: String,
+}
+
+impl Place {
+    fn name(&self) -> String {
+        format!("pemdas-ledger-{}", self.instance)
+    }
+
+    fn path(&self) -> String {
+        format!("/api/v1/namespaces/{}/secrets", self.namespace)
+    }
+}
+
+/// What a Secret that was seen says.
+#[must_use]
+pub fn read(live: &Live) -> LedgerFact {
+    let text = live.body.pointer(&format!("/data/{FIELD}")).and_then(Value::as_str).and_then(decode);
+    match text.and_then(|it| serde_json::from_slice(&it).ok()) {
+        Some(ledger) => {
+            LedgerFact::Present { resource_version: live.resource_version, ledger: Box::new(ledger) }
+        }
+        None => LedgerFact::Unreadable,
+    }
+}
+
+/// The name of the instance that a Secret is the ledger of.
+#[must_use]
+pub fn instance(live: &Live) -> Option<&str> {
+    live.label(LEDGER_LABEL)
+}
+
+/// Writes a ledger over the version that was seen; none creates it.
+pub async fn record(
+    client: &Client,
+    place: &Place,
+    ledger: &Ledger,
+    seen: Option<u64>,
+) -> (WriteOutcome, Option<LedgerFact>) {
+    let text = serde_json::to_string(ledger).unwrap_or_default();
+    let mut body = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": LEDGER_TYPE,
+        "metadata": {
+            "name": place.name(), "namespace": place.namespace, "labels": { LEDGER_LABEL: place.instance },
+        },
+        "stringData": { FIELD: text },
+    });
+    let (method, path) = match seen {
+        None => (Method::POST, format!("{}?fieldManager=pemdas", place.path())),
+        Some(version) => {
+            body["metadata"]["resourceVersion"] = json!(version.to_string());
+            (Method::PUT, format!("{}/{}?fieldManager=pemdas", place.path(), place.name()))
+        }
+    };
+    match send(client, method, path, &body).await {
+        Err(outcome) => (outcome, None),
+        Ok(answer) => {
+            let version = answer.pointer("/metadata/resourceVersion").and_then(live::version).unwrap_or(0);
+            let fact = LedgerFact::Present { resource_version: version, ledger: Box::new(ledger.clone()) };
+            (WriteOutcome::Done(version), Some(fact))
+        }
+    }
+}
+
+/// Deletes a ledger of the version that was seen.
+pub async fn forget(client: &Client, place: &Place, seen: u64) -> WriteOutcome {
+    let body = json!({
+        "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": { "resourceVersion": seen.to_string() },
+    });
+    let path = format!("{}/{}", place.path(), place.name());
+    match send(client, Method::DELETE, path, &body).await {
+        Ok(_) | Err(WriteOutcome::Refused(Refusal::Gone)) => WriteOutcome::Deleted(String::new()),
+        Err(outcome) => outcome,
+    }
+}
+
+/// Reads a ledger itself.
+pub async fn look(client: &Client, place: &Place) -> Option<LedgerFact> {
+    let path = format!("{}/{}", place.path(), place.name());
+    match send(client, Method::GET, path, &Value::Null).await {
+        Ok(body) => {
+            let kind = pemdas_core::world::KindKey::new("v1", "Secret");
+            Some(live::live(&kind, body).map_or(LedgerFact::Unreadable, |it| read(&it)))
+        }
+        Err(WriteOutcome::Refused(Refusal::Gone)) => Some(LedgerFact::Absent),
+        Err(_) => None,
+    }
+}
+
+async fn send(client: &Client, method: Method, path: String, body: &Value) -> Result<Value, WriteOutcome> {
+    let invalid = |text: &str| WriteOutcome::Refused(Refusal::Invalid(text.to_owned()));
+    let bytes = if body.is_null() { Vec::new() } else { serde_json::to_vec(body).unwrap_or_default() };
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(http::header::CONTENT_TYPE, "application/json")
+        .body(Body::from(bytes))
+        .map_err(|_| invalid("its name is no part of a path"))?;
+    let answered = tokio::time::timeout(std::time::Duration::from_secs(30), async {
+        let response = client.send(request).await.ok()?;
+        let (head, body) = response.into_parts();
+        Some((head.status, body.collect_bytes().await.ok()?))
+    });
+    let Ok(Some((status, bytes))) = answered.await else { return Err(WriteOutcome::Lost) };
+    if status.is_success() {
+        return serde_json::from_slice(&bytes).map_err(|_| WriteOutcome::Lost);
+    }
+    let said: Status = serde_json::from_slice(&bytes)
+        .unwrap_or_else(|_| Status { code: status.as_u16(), ..Status::default() });
+    Err(WriteOutcome::Refused(refusal(&said, Meant::Change)))
+}
+
+fn decode(text: &str) -> Option<Vec<u8>> {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.decode(text).ok()
+}

@@ -1,0 +1,244 @@
+//! What the operator counts about itself, in the form that Prometheus reads.
+//!
+//! Labels are few and bounded: names of instances and objects are never labels.
+
+mod requests;
+
+use std::sync::Arc;
+
+use prometheus_client::{
+    encoding::{EncodeLabelSet, EncodeLabelValue, text::encode},
+    metrics::{counter::Counter, family::Family, gauge::Gauge},
+    registry::Registry,
+};
+
+pub use requests::{CountRequests, Counted};
+
+/// All that is counted. Clones count together.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    registry: Arc<Registry>,
+    reconciles: Family<ReconcileLabels, Counter>,
+    requests: Family<RequestLabels, Counter>,
+    evaluations: Family<EvaluationLabels, Counter>,
+    memo_hits: Counter,
+    queue_depth: Gauge,
+    instances: Family<InstanceLabels, Gauge>,
+    leading: Gauge,
+    events_dropped: Counter,
+}
+
+/// What one pass over an instance came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelValue)]
+#[allow(non_camel_case_types, reason = "they are values of a label, written as such values are")]
+pub enum Outcome {
+    /// There was nothing to do.
+    unchanged,
+    /// Something was done.
+    acted,
+    /// It could not be finished.
+    failed,
+}
+
+/// What became of one evaluation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelValue)]
+#[allow(non_camel_case_types, reason = "they are values of a label, written as such values are")]
+pub enum Evaluated {
+    /// It gave a value.
+    value,
+    /// It gave an error.
+    error,
+    /// It was ended for taking too long or too much.
+    killed,
+}
+
+/// How an instance is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, EncodeLabelValue)]
+#[allow(non_camel_case_types, reason = "they are values of a label, written as such values are")]
+pub enum InstanceState {
+    /// All is as it shall be.
+    ready,
+    /// It is on its way.
+    reconciling,
+    /// A human must look.
+    stalled,
+    /// It is going.
+    deleting,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReconcileLabels {
+    blueprint: String,
+    result: Outcome,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    verb: &'static str,
+    result: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct EvaluationLabels {
+    result: Evaluated,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct InstanceLabels {
+    blueprint: String,
+    state: InstanceState,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Metrics {
+    /// Nothing was counted yet.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut metrics = Self {
+            registry: Arc::default(),
+            reconciles: Family::default(),
+            requests: Family::default(),
+            evaluations: Family::default(),
+            memo_hits: Counter::default(),
+            queue_depth: Gauge::default(),
+            instances: Family::default(),
+            leading: Gauge::default(),
+            events_dropped: Counter::default(),
+        };
+        let mut registry = Registry::with_prefix("pemdas");
+        registry.register("reconciles", "Passes over an instance", metrics.reconciles.clone());
+        registry.register(
+            "requests",
+            "Requests to the API server; the result is the status code, 0 without an answer",
+            metrics.requests.clone(),
+        );
+        registry.register("evaluations", "Evaluations of blueprint functions", metrics.evaluations.clone());
+        registry.register("memo_hits", "Evaluations that were remembered instead", metrics.memo_hits.clone());
+        registry.register("queue_depth", "Instances that wait for a pass", metrics.queue_depth.clone());
+        registry.register("instances", "Instances by state", metrics.instances.clone());
+        registry.register("leading", "Whether this process leads", metrics.leading.clone());
+        registry.register(
+            "events_dropped",
+            "Events that were not sent, to spare the API server",
+            metrics.events_dropped.clone(),
+        );
+        metrics.registry = Arc::new(registry);
+        metrics
+    }
+
+    /// A pass over an instance ended.
+    pub fn reconciled(&self, blueprint: &str, result: Outcome) {
+        let labels = ReconcileLabels { blueprint: blueprint.to_owned(), result };
+        self.reconciles.get_or_create(&labels).inc();
+    }
+
+    /// An evaluation ended.
+    pub fn evaluated(&self, result: Evaluated) {
+        self.evaluations.get_or_create(&EvaluationLabels { result }).inc();
+    }
+
+    /// Evaluations were remembered.
+    pub fn remembered(&self, count: u64) {
+        self.memo_hits.inc_by(count);
+    }
+
+    /// So many instances wait for a pass.
+    pub fn queued(&self, depth: usize) {
+        self.queue_depth.set(i64::try_from(depth).unwrap_or(i64::MAX));
+    }
+
+    /// An instance left one state, or came into being, and is in another, or gone.
+    pub fn moved(&self, blueprint: &str, from: Option<InstanceState>, to: Option<InstanceState>) {
+        let gauge = |state| {
+            let labels = InstanceLabels { blueprint: blueprint.to_owned(), state };
+            self.instances.get_or_create_owned(&labels)
+        };
+        if from != to {
+            from.map(|state| gauge(state).dec());
+            to.map(|state| gauge(state).inc());
+        }
+    }
+
+    /// A blueprint is gone: nothing is told of it any more.
+    pub fn forget(&self, blueprint: &str) {
+        for state in [
+            InstanceState::ready,
+            InstanceState::reconciling,
+            InstanceState::stalled,
+            InstanceState::deleting,
+        ] {
+            self.instances.remove(&InstanceLabels { blueprint: blueprint.to_owned(), state });
+        }
+        for result in [Outcome::unchanged, Outcome::acted, Outcome::failed] {
+            self.reconciles.remove(&ReconcileLabels { blueprint: blueprint.to_owned(), result });
+        }
+    }
+
+    /// Whether this process leads.
+    pub fn leads(&self, leads: bool) {
+        self.leading.set(i64::from(leads));
+    }
+
+    /// An Event was not sent.
+    pub fn event_dropped(&self) {
+        self.events_dropped.inc();
+    }
+
+    /// How many Events were not sent.
+    #[must_use]
+    pub fn events_dropped(&self) -> u64 {
+        self.events_dropped.get()
+    }
+
+    /// All of it, as Prometheus reads it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing into a string cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+
+    fn requested(&self, verb: &'static str, result: u16) {
+        self.requests.get_or_create(&RequestLabels { verb, result }).inc();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Evaluated, InstanceState, Metrics, Outcome};
+
+    #[test]
+    fn what_is_counted_can_be_read() {
+        let metrics = Metrics::new();
+        metrics.reconciled("n/one", Outcome::acted);
+        metrics.reconciled("n/one", Outcome::acted);
+        metrics.evaluated(Evaluated::killed);
+        metrics.remembered(5);
+        metrics.queued(7);
+        metrics.leads(true);
+        metrics.event_dropped();
+        metrics.moved("n/one", None, Some(InstanceState::reconciling));
+        metrics.moved("n/one", Some(InstanceState::reconciling), Some(InstanceState::ready));
+        let text = metrics.text();
+        for line in [
+            "pemdas_reconciles_total{blueprint=\"n/one\",result=\"acted\"} 2",
+            "pemdas_evaluations_total{result=\"killed\"} 1",
+            "pemdas_memo_hits_total 5",
+            "pemdas_queue_depth 7",
+            "pemdas_leading 1",
+            "pemdas_events_dropped_total 1",
+            "pemdas_instances{blueprint=\"n/one\",state=\"reconciling\"} 0",
+            "pemdas_instances{blueprint=\"n/one\",state=\"ready\"} 1",
+        ] {
+            assert!(text.lines().any(|it| it == line), "{line} is not in\n{text}");
+        }
+        metrics.forget("n/one");
+        assert!(!metrics.text().contains("n/one"), "a blueprint that is gone leaves nothing");
+    }
+}

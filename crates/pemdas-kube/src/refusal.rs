@@ -1,0 +1,131 @@
+//! What a refusal of the API server means.
+
+use kube::core::Status;
+use pemdas_core::world::Refusal;
+
+/// How the words of a server are bounded.
+const MAX_MESSAGE: usize = 512;
+
+/// Whether the write was meant to create.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meant {
+    /// A create.
+    Create,
+    /// A change or a delete of an object that was seen.
+    Change,
+}
+
+/// Sorts a refusal.
+#[must_use]
+pub fn refusal(status: &Status, meant: Meant) -> Refusal {
+    let message = bounded(&status.message);
+    let causes = status.details.as_ref().map(|it| it.causes.as_slice()).unwrap_or_default();
+    let has = |reason: &str| causes.iter().any(|it| it.reason == reason);
+    match status.code {
+        409 if has("FieldManagerConflict") => {
+            let conflicts = causes.iter().filter(|it| it.reason == "FieldManagerConflict");
+            Refusal::FieldConflict(
+                conflicts
+                    .map(|it| (manager(&it.message), it.field.trim_start_matches('.').to_owned()))
+                    .collect(),
+            )
+        }
+        409 if has("NamespaceTerminating") => Refusal::NoNamespace(message),
+        409 if meant == Meant::Create => Refusal::Exists,
+        409 => Refusal::Changed,
+        422 => match causes.iter().find(|it| is_immutable(&it.message)) {
+            Some(cause) => Refusal::Immutable(cause.field.clone()),
+            None if is_immutable(&status.message) => Refusal::Immutable("a field".to_owned()),
+            None => Refusal::Invalid(message),
+        },
+        400 | 406 | 413 | 415 => Refusal::Invalid(message),
+        403 if has("NamespaceTerminating") => Refusal::NoNamespace(message),
+        401 => Refusal::Forbidden(message),
+        403 if status.message.contains("cannot ") => Refusal::Forbidden(message),
+        403 => Refusal::Denied(message),
+        404 if status.details.as_ref().is_some_and(|it| it.kind == "namespaces") => {
+            Refusal::NoNamespace(message)
+        }
+        404 if meant == Meant::Change => Refusal::Gone,
+        _ => Refusal::Busy(message),
+    }
+}
+
+fn is_immutable(message: &str) -> bool {
+    let message = message.to_lowercase();
+    message.contains("immutable")
+        || message.contains("may not be changed")
+        || message.contains("may not change")
+        || (message.contains("updates to") && message.contains("forbidden"))
+}
+
+/// The manager's name from `conflict with "kubectl" using apps/v1`.
+fn manager(message: &str) -> String {
+    message.split('"').nth(1).unwrap_or(message).to_owned()
+}
+
+fn bounded(message: &str) -> String {
+    if message.len() <= MAX_MESSAGE {
+        return message.to_owned();
+    }
+    let mut end = MAX_MESSAGE;
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{} ...", &message[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+    use pemdas_core::world::Refusal;
+    use serde_json::json;
+
+    use super::{Meant, refusal};
+
+    fn status(value: serde_json::Value) -> Status {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn a_conflict_names_fields_and_managers() {
+        let status = status(json!({ "code": 409, "message": "Apply failed", "details": { "causes": [
+            { "reason": "FieldManagerConflict", "message": "conflict with \"kubectl\" using apps/v1", "field": ".spec.replicas" },
+        ] } }));
+        let conflict = Refusal::FieldConflict(vec![("kubectl".to_owned(), "spec.replicas".to_owned())]);
+        assert_eq!(refusal(&status, Meant::Create), conflict);
+    }
+
+    #[test]
+    fn the_same_code_means_different_things() {
+        let conflict = status(json!({ "code": 409, "message": "Operation cannot be fulfilled" }));
+        assert_eq!(refusal(&conflict, Meant::Create), Refusal::Exists);
+        assert_eq!(refusal(&conflict, Meant::Change), Refusal::Changed);
+        let rbac =
+            status(json!({ "code": 403, "message": "configmaps is forbidden: User \"x\" cannot create" }));
+        assert!(matches!(refusal(&rbac, Meant::Create), Refusal::Forbidden(_)));
+        let quota = status(json!({ "code": 403, "message": "exceeded quota: small" }));
+        assert!(matches!(refusal(&quota, Meant::Create), Refusal::Denied(_)));
+        let ending = status(
+            json!({ "code": 403, "message": "unable to create", "details": { "causes": [{ "reason": "NamespaceTerminating" }] } }),
+        );
+        assert!(matches!(refusal(&ending, Meant::Create), Refusal::NoNamespace(_)));
+        let gone =
+            status(json!({ "code": 404, "message": "x not found", "details": { "kind": "configmaps" } }));
+        assert_eq!(refusal(&gone, Meant::Change), Refusal::Gone);
+        let nowhere = status(
+            json!({ "code": 404, "message": "namespaces \"n\" not found", "details": { "kind": "namespaces" } }),
+        );
+        assert!(matches!(refusal(&nowhere, Meant::Create), Refusal::NoNamespace(_)));
+    }
+
+    #[test]
+    fn what_may_not_change_is_known_by_its_words() {
+        let immutable = status(json!({ "code": 422, "message": "invalid", "details": { "causes": [
+            { "reason": "FieldValueInvalid", "message": "Invalid value: field is immutable", "field": "spec.selector" },
+        ] } }));
+        assert_eq!(refusal(&immutable, Meant::Change), Refusal::Immutable("spec.selector".to_owned()));
+        let wrong = status(json!({ "code": 422, "message": "spec.x: Required value" }));
+        assert!(matches!(refusal(&wrong, Meant::Change), Refusal::Invalid(_)));
+    }
+}

@@ -1,0 +1,258 @@
+//! The revisions of a blueprint: its sources as they were, kept as ControllerRevisions beside its ConfigMap.
+//!
+//! They have no owner: an instance whose blueprint was deleted still needs the revision that it is at. What nothing names
+//! any more is pruned by whoever knows that.
+
+mod content;
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::{api::apps::v1::ControllerRevision, apimachinery::pkg::runtime::RawExtension};
+use kube::{
+    Api, Client,
+    api::{DeleteParams, ListParams, ObjectMeta, PostParams, Preconditions},
+};
+use pemdas_core::digest::Digest;
+use serde_json::{Value, json};
+
+pub use content::{Content, MAX_STORED};
+
+/// The label by which the revisions of a blueprint are found.
+pub const BLUEPRINT_LABEL: &str = "pemdas.dev/blueprint";
+/// The annotation with the blueprint's whole name, which may be too long for a label.
+pub const BLUEPRINT_ANNOTATION: &str = "pemdas.dev/blueprint";
+/// How many are listed with one request.
+const PAGE: u32 = 100;
+/// How many are looked at in all.
+const MAX_REVISIONS: usize = 1_000;
+/// How often a race with another writer is run again.
+const MAX_RACES: usize = 5;
+
+/// A revision, without its content.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Revision {
+    /// Its number: the one that came into force last has the highest.
+    pub ordinal: u64,
+    /// Its name, which follows from its content.
+    pub name: String,
+}
+
+/// Why a revision could not be kept or had.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// It is too large to be kept.
+    #[error(
+        "the blueprint takes {size} bytes even when it is compressed, and at most {MAX_STORED} can be kept"
+    )]
+    TooLarge {
+        /// Its size.
+        size: usize,
+    },
+    /// It is there and cannot be used.
+    #[error("the revision {name} cannot be used: {why}")]
+    Unusable {
+        /// Which.
+        name: String,
+        /// Why.
+        why: String,
+    },
+    /// Somebody else writes all the time.
+    #[error("the revisions of {blueprint} are being changed by somebody else")]
+    Contended {
+        /// Of which blueprint.
+        blueprint: String,
+    },
+    /// The API server does not do it.
+    #[error(transparent)]
+    Api(#[from] kube::Error),
+}
+
+/// The revisions of the blueprints of a namespace.
+pub struct Revisions {
+    api: Api<ControllerRevision>,
+}
+
+impl std::fmt::Debug for Revisions {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Revisions").finish_non_exhaustive()
+    }
+}
+
+impl Revisions {
+    /// Those of a namespace.
+    #[must_use]
+    pub fn new(client: Client, namespace: &str) -> Self {
+        Self { api: Api::namespaced(client, namespace) }
+    }
+
+    /// Keeps a revision as the newest one. The same content again is the same revision, with a new number if another one
+    /// came into force in between.
+    ///
+    /// # Errors
+    /// If it is too large, or the API server does not take it.
+    pub async fn store(&self, blueprint: &str, content: &Content) -> Result<Revision, Trouble> {
+        let data = content.stored()?;
+        let name = name(blueprint, content);
+        for _ in 0..MAX_RACES {
+            let there = self.objects(blueprint).await?;
+            let newest = there.iter().map(ordinal).max().unwrap_or_default();
+            let known = there.into_iter().find(|it| it.metadata.name.as_ref() == Some(&name));
+            let parameters = PostParams::default();
+            let written = match known {
+                Some(it) if ordinal(&it) == newest => return Ok(Revision { ordinal: newest, name }),
+                Some(mut it) => {
+                    it.revision = number(newest + 1);
+                    self.api.replace(&name, &parameters, &it).await
+                }
+                None => {
+                    let body = object(blueprint, &name, newest + 1, &data);
+                    self.api.create(&parameters, &body).await
+                }
+            };
+            match written {
+                Ok(it) => return Ok(Revision { ordinal: ordinal(&it), name }),
+                Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Trouble::Contended { blueprint: blueprint.to_owned() })
+    }
+
+    /// The revisions of a blueprint, the oldest first.
+    ///
+    /// # Errors
+    /// If they cannot be listed.
+    pub async fn list(&self, blueprint: &str) -> Result<Vec<Revision>, Trouble> {
+        let there = self.objects(blueprint).await?;
+        let mut revisions: Vec<Revision> = there.iter().map(revision).collect();
+        revisions.sort();
+        Ok(revisions)
+    }
+
+    /// A revision with its content; nothing if it is not there.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is not what its name says.
+    pub async fn read(&self, blueprint: &str, name: &str) -> Result<Option<(Revision, Content)>, Trouble> {
+        let Some(found) = self.api.get_opt(name).await? else { return Ok(None) };
+        let unusable = |why: &str| Trouble::Unusable { name: name.to_owned(), why: why.to_owned() };
+        let data = found.data.as_ref().map_or(&Value::Null, |it| &it.0);
+        let content = Content::read(data).map_err(|why| unusable(&why))?;
+        if self::name(blueprint, &content) != name {
+            return Err(unusable("its content is not the one that it is named after"));
+        }
+        Ok(Some((revision(&found), content)))
+    }
+
+    /// Deletes the revisions that nothing names. None that is newer than all that are named goes: it was stored after the
+    /// names were collected. With no names, all go.
+    ///
+    /// # Errors
+    /// If they cannot be listed or deleted.
+    pub async fn prune(&self, blueprint: &str, named: &BTreeSet<String>) -> Result<Vec<Revision>, Trouble> {
+        let there = self.objects(blueprint).await?;
+        let newest_named = there
+            .iter()
+            .filter(|it| it.metadata.name.as_ref().is_some_and(|name| named.contains(name)))
+            .map(ordinal)
+            .max();
+        let mut pruned = Vec::new();
+        for object in &there {
+            let revision = revision(object);
+            let is_newer = match newest_named {
+                Some(newest) => revision.ordinal > newest,
+                // They are named, and not here: nothing can be said of what is.
+                None => !named.is_empty(),
+            };
+            if is_newer || named.contains(&revision.name) {
+                continue;
+            }
+            let preconditions = Preconditions {
+                uid: object.metadata.uid.clone(),
+                resource_version: object.metadata.resource_version.clone(),
+            };
+            let parameters = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+            match self.api.delete(&revision.name, &parameters).await {
+                Ok(_) => pruned.push(revision),
+                // Gone, or in force once more.
+                Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(pruned)
+    }
+
+    async fn objects(&self, blueprint: &str) -> Result<Vec<ControllerRevision>, Trouble> {
+        let mut parameters =
+            ListParams::default().labels(&format!("{BLUEPRINT_LABEL}={}", label(blueprint))).limit(PAGE);
+        let mut found = Vec::new();
+        loop {
+            let page = self.api.list(&parameters).await?;
+            found.extend(page.items.into_iter().filter(|it| {
+                let annotations = it.metadata.annotations.as_ref();
+                annotations.and_then(|it| it.get(BLUEPRINT_ANNOTATION)).is_some_and(|it| it == blueprint)
+            }));
+            match page.metadata.continue_.filter(|it| !it.is_empty()) {
+                Some(next) if found.len() < MAX_REVISIONS => parameters = parameters.continue_token(&next),
+                _ => return Ok(found),
+            }
+        }
+    }
+}
+
+fn revision(object: &ControllerRevision) -> Revision {
+    Revision { ordinal: ordinal(object), name: object.metadata.name.clone().unwrap_or_default() }
+}
+
+fn ordinal(object: &ControllerRevision) -> u64 {
+    u64::try_from(object.revision).unwrap_or_default()
+}
+
+fn number(ordinal: u64) -> i64 {
+    i64::try_from(ordinal).unwrap_or(i64::MAX)
+}
+
+/// The name of a revision: from the blueprint and its content, nothing else.
+fn name(blueprint: &str, content: &Content) -> String {
+    let digest = Digest::of(&[], &json!([blueprint, content.plain()]));
+    let start: String = blueprint.chars().take(200).collect();
+    format!("{}-{digest}", start.trim_end_matches(['.', '-']))
+}
+
+/// A value for a label that stands for a blueprint.
+fn label(blueprint: &str) -> String {
+    if blueprint.len() <= 63 {
+        return blueprint.to_owned();
+    }
+    let start: String = blueprint.chars().take(50).collect();
+    format!("{}-{}", start.trim_end_matches(['.', '-']), Digest::of(&[], &json!(blueprint)).short())
+}
+
+fn object(blueprint: &str, name: &str, ordinal: u64, data: &Value) -> ControllerRevision {
+    ControllerRevision {
+        data: Some(RawExtension(data.clone())),
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            labels: Some([(BLUEPRINT_LABEL.to_owned(), label(blueprint))].into()),
+            annotations: Some([(BLUEPRINT_ANNOTATION.to_owned(), blueprint.to_owned())].into()),
+            ..ObjectMeta::default()
+        },
+        revision: number(ordinal),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Content, label, name};
+
+    #[test]
+    fn long_names_of_blueprints_are_told_apart() {
+        let (one, two) = (format!("{}.one", "a".repeat(240)), format!("{}.two", "a".repeat(240)));
+        assert_eq!(label("foo"), "foo");
+        assert!(label(&one).len() <= 63);
+        assert_ne!(label(&one), label(&two));
+        let content = Content { library: "1".to_owned(), sources: [].into() };
+        assert!(name(&one, &content).len() <= 253);
+        assert_ne!(name(&one, &content), name(&two, &content));
+    }
+}

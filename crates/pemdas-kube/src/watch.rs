@@ -1,0 +1,168 @@
+//! One watch: list, then follow, for ever. What it says goes to whoever keeps the store.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use kube::{
+    Api, Client,
+    api::{ApiResource, DynamicObject},
+    core::{DynamicResourceScope, PartialObjectMeta},
+    runtime::{WatchStreamExt, watcher},
+};
+use pemdas_core::world::{KindKey, Live, ObjectKey};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::{live, resource::Resource};
+
+/// How many objects one page of a list has.
+const PAGE: u32 = 2_000;
+
+/// What a watch says.
+#[derive(Debug)]
+pub enum News {
+    /// Everything there is, as of a consistent list.
+    Listed(Vec<Live>),
+    /// An object is there, or changed.
+    Seen(Live),
+    /// An object is gone, as of this resourceVersion.
+    Gone(ObjectKey, u64),
+    /// The account may not list or watch.
+    Forbidden(String),
+    /// The kind is not served.
+    Unserved,
+    /// Something else is wrong; it is tried again.
+    Failed(String),
+}
+
+/// What is watched.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    /// The kind.
+    pub resource: Resource,
+    /// In this namespace only.
+    pub namespace: Option<String>,
+    /// With these labels only.
+    pub labels: Option<String>,
+    /// Without bodies.
+    pub metadata_only: bool,
+}
+
+/// Watches until nobody listens any more.
+pub async fn follow(client: Client, watched: Watched, sender: mpsc::Sender<News>) {
+    let resource = watched.resource.api();
+    // A quorum list: a new leader must not decide on what an old cache says.
+    let mut config = watcher::Config::default().page_size(PAGE);
+    config.label_selector.clone_from(&watched.labels);
+    let kind = watched.resource.kind.clone();
+    let api_version = watched.resource.api_version.clone();
+    let namespace = watched.namespace.filter(|_| watched.resource.namespaced);
+    if watched.metadata_only {
+        let api: Api<PartialObjectMeta<DynamicObject>> = api(client, namespace.as_deref(), &resource);
+        let events = watcher(api, config).default_backoff();
+        let events = events.map(|event| event.map(|event| read(event, &kind, &api_version)));
+        forward(events, sender).await;
+    } else {
+        let api: Api<DynamicObject> = api(client, namespace.as_deref(), &resource);
+        let events = watcher(api, config).default_backoff();
+        let events = events.map(|event| event.map(|event| read(event, &kind, &api_version)));
+        forward(events, sender).await;
+    }
+}
+
+fn api<K: kube::Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>>(
+    client: Client,
+    namespace: Option<&str>,
+    resource: &ApiResource,
+) -> Api<K> {
+    match namespace {
+        // Whether the kind lives in namespaces is known from the server, not from its type.
+        Some(namespace) => Api::namespaced_with(client, namespace, resource),
+        None => Api::all_with(client, resource),
+    }
+}
+
+/// An event with its object read.
+enum Read {
+    Begin,
+    Listed(Option<Live>),
+    Done,
+    Seen(Option<Live>),
+    Gone(Option<Live>),
+}
+
+fn read<K: serde::Serialize>(event: watcher::Event<K>, kind: &KindKey, api_version: &str) -> Read {
+    let live = |object: K| {
+        let mut body = serde_json::to_value(object).ok()?;
+        // Objects of a list do not say what they are.
+        let fields = body.as_object_mut()?;
+        fields.insert("apiVersion".to_owned(), Value::from(api_version));
+        fields.insert("kind".to_owned(), Value::from(kind.kind.as_str()));
+        live::live(kind, body)
+    };
+    match event {
+        watcher::Event::Init => Read::Begin,
+        watcher::Event::InitApply(object) => Read::Listed(live(object)),
+        watcher::Event::InitDone => Read::Done,
+        watcher::Event::Apply(object) => Read::Seen(live(object)),
+        watcher::Event::Delete(object) => Read::Gone(live(object)),
+    }
+}
+
+async fn forward(
+    events: impl futures::Stream<Item = Result<Read, watcher::Error>>,
+    sender: mpsc::Sender<News>,
+) {
+    let mut events = std::pin::pin!(events);
+    let mut list = Vec::new();
+    loop {
+        // Nobody listens any more: also while nothing happens.
+        let event = tokio::select! {
+            event = events.next() => event,
+            () = sender.closed() => return,
+        };
+        let news = match event {
+            None => return,
+            Some(Ok(Read::Begin)) => {
+                list.clear();
+                continue;
+            }
+            Some(Ok(Read::Listed(live))) => {
+                list.extend(live);
+                continue;
+            }
+            Some(Ok(Read::Done)) => News::Listed(std::mem::take(&mut list)),
+            Some(Ok(Read::Seen(Some(live)))) => News::Seen(live),
+            Some(Ok(Read::Gone(Some(live)))) => News::Gone(live.key, live.resource_version),
+            Some(Ok(Read::Seen(None) | Read::Gone(None))) => continue,
+            Some(Err(error)) => failure(&error),
+        };
+        let unserved = matches!(news, News::Unserved);
+        if sender.send(news).await.is_err() {
+            return;
+        }
+        if unserved {
+            // Whoever asked looks for the kind again before it is watched again.
+            tokio::time::sleep(Duration::from_secs(5)).await;
+        }
+    }
+}
+
+fn failure(error: &watcher::Error) -> News {
+    let inner = match error {
+        watcher::Error::InitialListFailed(inner)
+        | watcher::Error::WatchStartFailed(inner)
+        | watcher::Error::WatchFailed(inner) => inner,
+        watcher::Error::WatchError(status) if status.code == 403 => {
+            return News::Forbidden(status.message.clone());
+        }
+        watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => {
+            return News::Failed(error.to_string());
+        }
+    };
+    match inner {
+        kube::Error::Api(status) if status.code == 403 => News::Forbidden(status.message.clone()),
+        kube::Error::Api(status) if status.code == 404 => News::Unserved,
+        other => News::Failed(other.to_string()),
+    }
+}

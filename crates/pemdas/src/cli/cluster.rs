@@ -1,0 +1,69 @@
+//! The flags that say which cluster is meant, the same for every command that asks one.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use pemdas_kube::connect::{Connection, Target, Trouble, connect, connect_counted};
+use pemdas_kube::metrics::Metrics;
+
+use super::{Outcome, could_not_run};
+
+/// Which cluster is meant
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Cluster")]
+pub(super) struct Cluster {
+    /// The kubeconfig to use, instead of $KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig to use, instead of its current one
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+}
+
+/// Why a cluster was not asked.
+pub(super) enum NotAsked {
+    /// It cannot be talked to, or refuses.
+    Trouble(Trouble),
+    /// This process cannot talk to any.
+    Here(std::io::Error),
+}
+
+impl NotAsked {
+    /// Says it to the user.
+    pub(super) fn told(&self) -> Outcome {
+        match self {
+            Self::Trouble(trouble) => could_not_run(&trouble.to_string(), Some(trouble.hint())),
+            Self::Here(why) => could_not_run(&format!("no cluster can be asked from here: {why}"), None),
+        }
+    }
+}
+
+impl Cluster {
+    /// Works with the cluster until that ends, on as many threads as there are cores.
+    pub(super) fn run<T>(
+        &self,
+        metrics: &Metrics,
+        work: impl AsyncFnOnce(Connection) -> T,
+    ) -> Result<T, NotAsked> {
+        let target = Target { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(NotAsked::Here)?;
+        let done = runtime
+            .block_on(async { Ok(work(connect_counted(&target, metrics).await?).await) })
+            .map_err(NotAsked::Trouble);
+        // What still waits for an answer has nobody to tell it to.
+        runtime.shutdown_background();
+        done
+    }
+
+    /// Connects to the cluster and asks it something.
+    pub(super) fn ask<T>(
+        &self,
+        question: impl AsyncFnOnce(Connection) -> Result<T, Trouble>,
+    ) -> Result<T, NotAsked> {
+        let target = Target { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(NotAsked::Here)?;
+        runtime.block_on(async { question(connect(&target).await?).await }).map_err(NotAsked::Trouble)
+    }
+}

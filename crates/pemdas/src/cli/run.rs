@@ -1,0 +1,192 @@
+//! `pemdas run`: the operator itself.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use clap::Args;
+use pemdas_core::{digest::Digest, world::Lease};
+use pemdas_kube::{
+    access::Access,
+    connect::{Connection, in_a_pod},
+    events::Teller,
+    hub::{Beside, Hub, Settings},
+    key,
+    lease::{Candidate, Leadership, Timing},
+    metrics::Metrics,
+    report::{Fetcher, Limits, Reporter, Way},
+};
+use pemdas_nickel::LIBRARY;
+use tokio::{
+    net::TcpListener,
+    signal::unix::SignalKind,
+    sync::{oneshot, watch},
+};
+use tracing_subscriber::EnvFilter;
+
+use super::{Outcome, cluster::Cluster, could_not_run};
+use crate::{
+    operate::Workers,
+    serve::{self, Pages},
+    terminal::Colour,
+};
+
+/// Run the operator: reconcile every blueprint of the cluster
+///
+/// Watches ConfigMaps with the label pemdas.dev/blueprint, in all namespaces or in those given, and does what they say:
+/// in a cluster as the pod's ServiceAccount, elsewhere as the user of the kubeconfig. What a blueprint asks for is done
+/// as a ServiceAccount of its namespace, named by the annotation pemdas.dev/service-account. It stops gracefully on
+/// SIGTERM or SIGINT. The log goes to standard error; RUST_LOG chooses how much of it.
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    /// Only blueprints of this namespace; may be given several times
+    #[arg(long = "namespace", short, value_name = "NAMESPACE")]
+    namespaces: Vec<String>,
+    /// The namespace in which the operator keeps what is its own: its Lease and its key
+    #[arg(long, value_name = "NAMESPACE", env = "PEMDAS_NAMESPACE", default_value = "pemdas-system")]
+    own_namespace: String,
+    /// Lead without a Lease: only where no other copy can run
+    #[arg(long)]
+    alone: bool,
+    /// Serve /healthz, /readyz and /metrics at this address
+    #[arg(long, value_name = "ADDRESS:PORT", env = "PEMDAS_LISTEN")]
+    listen: Option<SocketAddr>,
+    /// The domain of the cluster's names
+    #[arg(long, value_name = "DOMAIN", default_value = "cluster.local")]
+    cluster_domain: String,
+    /// How the log is written
+    #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
+    log_format: LogFormat,
+    #[command(flatten)]
+    cluster: Cluster,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum LogFormat {
+    /// Lines for people
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+impl Run {
+    pub(super) fn run(&self, colour: Colour) -> Outcome {
+        self.log(colour);
+        let workers = match Workers::new() {
+            Ok(workers) => workers,
+            Err(why) => return could_not_run(&format!("this program cannot find itself: {why}"), None),
+        };
+        let metrics = Metrics::new();
+        let work = async |connection| self.operate(connection, workers, &metrics).await;
+        match self.cluster.run(&metrics, work) {
+            Ok(outcome) => outcome,
+            Err(not_asked) => not_asked.told(),
+        }
+    }
+
+    async fn operate(&self, connection: Connection, workers: Workers, metrics: &Metrics) -> Outcome {
+        let client = connection.client;
+        let secret = match key::read_or_make(&client, &self.own_namespace).await {
+            Ok(key) => key,
+            Err(why) => {
+                let hint = format!(
+                    "create the namespace {} first, or name another with --own-namespace",
+                    self.own_namespace
+                );
+                return could_not_run(&why.to_string(), Some(&hint));
+            }
+        };
+        let settings = Settings { namespaces: self.namespaces.iter().cloned().collect(), secret };
+        let (ready, waits_for) = watch::channel(vec!["the operator starts".to_owned()]);
+        let (stop_serving, stopped_serving) = oneshot::channel::<()>();
+        let serving = match self.serve(metrics, waits_for, stopped_serving).await {
+            Ok(serving) => serving,
+            Err(why) => return could_not_run(&format!("the address cannot be served: {why}"), None),
+        };
+        tracing::info!(server = connection.server, "the operator starts");
+        let process = process_name();
+        let way = if in_a_pod() { Way::Names(self.cluster_domain.clone()) } else { Way::Proxy };
+        let (teller, telling) = Teller::start(client.clone(), process.clone(), metrics.clone());
+        let beside = Beside {
+            metrics: metrics.clone(),
+            teller,
+            reporter: Reporter::new(Fetcher::new(way), Limits::default()),
+            access: Arc::new(Access::new(client.clone())),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            library: library(),
+        };
+        let candidate = Candidate {
+            namespace: self.own_namespace.clone(),
+            name: "pemdas".to_owned(),
+            identity: process,
+            timing: Timing::default(),
+        };
+        let leadership = (!self.alone).then(|| Leadership::seek(client.clone(), candidate));
+        let (alone, always) = watch::channel(Lease { held: true, epoch: 1 });
+        let lease = leadership.as_ref().map_or(always, Leadership::standing);
+        let hub = tokio::spawn(Hub::run(client, Arc::new(workers), settings, beside, lease, ready));
+        stopped().await;
+        tracing::info!("the operator stops");
+        drop(alone);
+        hub.abort();
+        let _ended = hub.await;
+        // Whoever acts on the lease has stopped: another may lead at once.
+        if let Some(leadership) = leadership {
+            leadership.release().await;
+        }
+        let _told = telling.await;
+        drop(stop_serving);
+        if let Some(serving) = serving {
+            let _served = serving.await;
+        }
+        Outcome::Clean
+    }
+
+    async fn serve(
+        &self,
+        metrics: &Metrics,
+        waits_for: watch::Receiver<Vec<String>>,
+        stop: oneshot::Receiver<()>,
+    ) -> std::io::Result<Option<tokio::task::JoinHandle<std::io::Result<()>>>> {
+        let Some(address) = self.listen else { return Ok(None) };
+        let listener = TcpListener::bind(address).await?;
+        tracing::info!(address = %listener.local_addr()?, "health and metrics are served");
+        let metrics = metrics.clone();
+        let pages = Pages { waits_for, metrics: Arc::new(move || metrics.text()) };
+        let stopped = async { drop(stop.await) };
+        Ok(Some(tokio::spawn(serve::serve(listener, pages, stopped))))
+    }
+
+    fn log(&self, colour: Colour) {
+        let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+        let _set = match self.log_format {
+            LogFormat::Json => log.json().try_init(),
+            LogFormat::Text => log.with_ansi(colour.on_stderr()).try_init(),
+        };
+    }
+}
+
+/// What names the library of this binary: the same texts have the same name.
+fn library() -> String {
+    let files: Vec<_> = LIBRARY.iter().map(|it| [it.name, it.text]).collect();
+    Digest::of(&[], &serde_json::json!(files)).short()
+}
+
+/// A name that no other process has: of this machine or pod, and of this start.
+fn process_name() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let started =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |it| it.as_millis());
+    format!("{}-{}-{started:x}", host.trim(), std::process::id())
+}
+
+/// Waits for a wish to stop.
+async fn stopped() {
+    let mut terminate = match tokio::signal::unix::signal(SignalKind::terminate()) {
+        Ok(signal) => signal,
+        Err(_) => return std::future::pending().await,
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+}

@@ -1,0 +1,186 @@
+//! Blueprints that come, change, break, are mended and go while the operator runs.
+
+use serde_json::json;
+
+use super::bed::{Space, a_while, bed, condition, exclusive, shared, until};
+
+fn note(data: &str) -> String {
+    r#"
+let { Blueprint, .. } = import "pemdas/v1.ncl" in
+{
+  name = "note",
+  kinds.Note = { group = "GROUP", versions.v1.spec = { value | String | doc "A value" } },
+  nodes = {
+    instance = { root = kinds.Note, also = ["map"] },
+    map.template = fun the => {
+      apiVersion = "v1", kind = "ConfigMap", metadata.name = the.root.metadata.name, data = DATA,
+    },
+  },
+} | Blueprint
+"#
+    .replace("DATA", data)
+}
+
+#[test]
+fn a_broken_revision_leaves_the_last_good_one_running() {
+    let _alone = exclusive();
+    let space = Space::new("broken");
+    space.blueprint("blueprint", &note("{ v = the.root.spec.value }"));
+    let good = space.runs("blueprint");
+    space.instance("Note", "one", &json!({ "value": "a" }));
+    space.ready("Note", "one");
+    space.blueprint("blueprint", &note("{ v = the.roott.spec.value }"));
+    let told = until("the errors are told", || {
+        space.told("blueprint").filter(|it| it["problems"].as_array().is_some_and(|it| !it.is_empty()))
+    });
+    assert_eq!(told["revision"], good["revision"]);
+    let problem = &told["problems"][0];
+    assert!(problem["place"].as_str().unwrap().starts_with("main.ncl:"), "{problem}");
+    assert!(problem["code"].as_str().unwrap().starts_with("PM"), "{problem}");
+    space.instance("Note", "two", &json!({ "value": "b" }));
+    space.ready("Note", "two");
+    // Also after a restart.
+    bed().kill();
+    bed().start();
+    space.instance("Note", "three", &json!({ "value": "c" }));
+    space.ready("Note", "three");
+    assert_eq!(space.get("configmap", "three").unwrap()["data"], json!({ "v": "c" }));
+    // Mended, it takes over at once.
+    space.blueprint("blueprint", &note("{ v = the.root.spec.value, more = \"yes\" }"));
+    for name in ["one", "two", "three"] {
+        until("the new revision is applied", || {
+            space.get("configmap", name).filter(|it| it["data"]["more"] == "yes")
+        });
+    }
+    let told = space.runs("blueprint");
+    assert!(told["ordinal"].as_u64() > good["ordinal"].as_u64());
+    assert_eq!(told["problems"], json!([]));
+}
+
+#[test]
+fn a_node_that_is_taken_out_takes_its_object_with_it() {
+    let _running = shared();
+    let space = Space::new("taken-out");
+    let two = note("{ v = the.root.spec.value }").replace(
+        r#"also = ["map"] },"#,
+        r#"also = ["map", "account"] }, account.template = fun the => { apiVersion = "v1", kind = "ServiceAccount", metadata.name = the.root.metadata.name },"#,
+    );
+    space.blueprint("blueprint", &two);
+    space.runs("blueprint");
+    space.instance("Note", "one", &json!({ "value": "a" }));
+    space.ready("Note", "one");
+    assert!(space.get("serviceaccount", "one").is_some());
+    let uid = space.get("configmap", "one").unwrap()["metadata"]["uid"].clone();
+    space.blueprint("blueprint", &note("{ v = the.root.spec.value }").replace("map", "renamed"));
+    space.gone("serviceaccount", "one");
+    space.ready("Note", "one");
+    assert_eq!(
+        space.get("configmap", "one").unwrap()["metadata"]["uid"],
+        uid,
+        "a renamed node keeps its object"
+    );
+}
+
+#[test]
+fn a_blueprint_with_instances_is_kept_until_they_are_gone() {
+    let _running = shared();
+    let space = Space::new("kept");
+    space.blueprint("blueprint", &note("{ v = the.root.spec.value }"));
+    space.runs("blueprint");
+    space.instance("Note", "one", &json!({ "value": "a" }));
+    space.ready("Note", "one");
+    until("it is held", || {
+        space.get("configmap", "blueprint").filter(|it| it["metadata"]["finalizers"].is_array())
+    });
+    space.kubectl(&["delete", "configmap", "blueprint", "--wait=false"]).unwrap();
+    a_while();
+    space.instance("Note", "one", &json!({ "value": "b" }));
+    until("it still runs", || space.get("configmap", "one").filter(|it| it["data"]["v"] == "b"));
+    space.kubectl(&["delete", "note", "one"]).unwrap();
+    space.gone("configmap", "blueprint");
+}
+
+#[test]
+fn a_config_map_that_is_no_blueprint_is_told_so() {
+    let _running = shared();
+    let space = Space::new("none");
+    for (name, source) in
+        [("text", "hello there"), ("number", "42"), ("loop", "let rec f = fun x => f x in f 1")]
+    {
+        space.blueprint(name, source);
+        until("it is told", || {
+            space.told(name).filter(|it| it["revision"].is_null() && it["problems"][0]["message"].is_string())
+        });
+    }
+    space.apply(&json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": { "name": "empty", "labels": { "pemdas.dev/blueprint": "" } },
+    }));
+    until("it is told", || space.told("empty").filter(|it| it["problems"][0]["message"].is_string()));
+}
+
+#[test]
+fn a_singleton_is_rooted_at_its_own_config_map() {
+    let _running = shared();
+    let space = Space::new("singleton");
+    space.blueprint("blueprint", r#"
+let { Blueprint, .. } = import "pemdas/v1.ncl" in
+{
+  name = "singleton",
+  nodes.map.template = fun the => {
+    apiVersion = "v1", kind = "ConfigMap", metadata.name = "%{the.root.metadata.name}-made", data.made = "yes",
+  },
+} | Blueprint
+"#);
+    until("it is made", || space.get("configmap", "blueprint-made"));
+    space.kubectl(&["delete", "configmap", "blueprint"]).unwrap();
+    space.gone("configmap", "blueprint-made");
+}
+
+#[test]
+fn a_foreign_root_is_picked_by_its_labels() {
+    let _running = shared();
+    let space = Space::new("foreign");
+    space.blueprint("blueprint", r#"
+let { Blueprint, .. } = import "pemdas/v1.ncl" in
+{
+  name = "foreign",
+  nodes = {
+    secret = { root = { apiVersion = "v1", kind = "Secret", selector.matchLabels.copy = "GROUP" }, also = ["map"] },
+    map.template = fun the => {
+      apiVersion = "v1", kind = "ConfigMap", metadata.name = "of-%{the.root.metadata.name}", data.type = the.root.type,
+    },
+  },
+} | Blueprint
+"#);
+    space.runs("blueprint");
+    let secret = |labels: serde_json::Value| json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s", "labels": labels } });
+    space.apply(&secret(json!({ "copy": space.group })));
+    until("it is made", || space.get("configmap", "of-s"));
+    // It leaves the selector, and lives on.
+    space.apply(&secret(json!({ "copy": "no" })));
+    space.gone("configmap", "of-s");
+    assert!(space.get("secret", "s").is_some());
+    space.apply(&secret(json!({ "copy": space.group })));
+    until("it is made again", || space.get("configmap", "of-s"));
+}
+
+#[test]
+fn an_error_in_a_template_is_told_and_harms_nobody_else() {
+    let _running = shared();
+    let space = Space::new("error");
+    space.blueprint(
+        "blueprint",
+        &note(
+            "{ v = if the.root.spec.value == \"bad\" then 1 + \"secret-canary\" else the.root.spec.value }",
+        ),
+    );
+    space.runs("blueprint");
+    space.instance("Note", "one", &json!({ "value": "bad" }));
+    space.instance("Note", "two", &json!({ "value": "good" }));
+    space.ready("Note", "two");
+    let note = space.stalls("Note", "one", "map");
+    assert_eq!(condition(&note, "Ready")["status"], "False");
+    space.instance("Note", "one", &json!({ "value": "mended" }));
+    space.ready("Note", "one");
+}

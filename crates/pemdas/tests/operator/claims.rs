@@ -1,0 +1,137 @@
+//! Whose an object is, and who is asked before it is touched.
+
+use serde_json::json;
+
+use super::bed::{Space, a_while, bed, condition, shared, until};
+
+const NOTE: &str = r#"
+let { Blueprint, .. } = import "pemdas/v1.ncl" in
+{
+  name = "note",
+  kinds.Note = { group = "GROUP", versions.v1.spec = { value | String | doc "A value", name | String | doc "The name of the map" } },
+  nodes = {
+    instance = { root = kinds.Note, also = ["map"] },
+    map = {
+      OWN
+      template = fun the => {
+        apiVersion = "v1", kind = "ConfigMap", metadata.name = the.root.spec.name, data.value = the.root.spec.value,
+      },
+    },
+  },
+} | Blueprint
+"#;
+
+fn map(name: &str, value: &str) -> serde_json::Value {
+    json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name }, "data": { "value": value } })
+}
+
+#[test]
+fn an_object_that_is_there_already_is_not_touched() {
+    let _running = shared();
+    let space = Space::new("exists");
+    space.apply(&map("taken", "somebody's"));
+    space.blueprint("blueprint", &NOTE.replace("OWN", ""));
+    space.runs("blueprint");
+    space.instance("Note", "one", &json!({ "value": "ours", "name": "taken" }));
+    let note = space.stalls("Note", "one", "exists and is not ours");
+    assert_eq!(condition(&note, "Stalled")["reason"], "Exists");
+    assert_eq!(space.get("configmap", "taken").unwrap()["data"]["value"], "somebody's");
+    let events = space.kubectl(&["get", "events", "-o", "json"]).unwrap();
+    assert!(events.contains("exists and is not ours"), "{events}");
+    space.kubectl(&["delete", "configmap", "taken"]).unwrap();
+    space.ready("Note", "one");
+    assert_eq!(space.get("configmap", "taken").unwrap()["data"]["value"], "ours");
+}
+
+#[test]
+fn an_object_is_adopted_when_the_blueprint_says_so() {
+    let _running = shared();
+    let space = Space::new("adopt");
+    space.apply(&map("taken", "ours"));
+    space.blueprint("blueprint", &NOTE.replace("OWN", "own = 'Adopt, conflict = 'Force,"));
+    space.runs("blueprint");
+    let uid = space.get("configmap", "taken").unwrap()["metadata"]["uid"].clone();
+    space.instance("Note", "one", &json!({ "value": "new", "name": "taken" }));
+    space.ready("Note", "one");
+    let taken = space.get("configmap", "taken").unwrap();
+    assert_eq!((&taken["metadata"]["uid"], &taken["data"]["value"]), (&uid, &json!("new")));
+}
+
+#[test]
+fn two_instances_never_share_an_object() {
+    let _running = shared();
+    let space = Space::new("two");
+    space.blueprint("blueprint", &NOTE.replace("OWN", ""));
+    space.runs("blueprint");
+    space.instance("Note", "one", &json!({ "value": "one's", "name": "same" }));
+    space.ready("Note", "one");
+    space.instance("Note", "two", &json!({ "value": "two's", "name": "same" }));
+    space.stalls("Note", "two", "belongs to another instance");
+    a_while();
+    assert_eq!(space.get("configmap", "same").unwrap()["data"]["value"], "one's");
+    space.kubectl(&["delete", "note", "one"]).unwrap();
+    space.ready("Note", "two");
+    assert_eq!(space.get("configmap", "same").unwrap()["data"]["value"], "two's");
+}
+
+#[test]
+fn a_renamed_object_is_made_before_the_old_one_goes() {
+    let _running = shared();
+    let space = Space::new("rename");
+    space.blueprint("blueprint", &NOTE.replace("OWN", ""));
+    space.runs("blueprint");
+    space.instance("Note", "one", &json!({ "value": "v", "name": "old" }));
+    space.ready("Note", "one");
+    space.instance("Note", "one", &json!({ "value": "v", "name": "new" }));
+    space.gone("configmap", "old");
+    let writes = space.writes();
+    let at =
+        |what: &str| writes.iter().position(|it| it == what).unwrap_or_else(|| panic!("{what}: {writes:?}"));
+    assert!(at("patch configmaps new") < at("delete configmaps old"));
+    space.ready("Note", "one");
+}
+
+#[test]
+fn a_root_deleted_without_its_objects_leaves_them() {
+    let _running = shared();
+    let space = Space::new("orphan");
+    space.blueprint("blueprint", super::cost::CHAIN);
+    space.runs("blueprint");
+    space.instance("Chain", "one", &json!({ "value": "v" }));
+    space.ready("Chain", "one");
+    let kind = space.kind("Chain");
+    space.kubectl(&["delete", &kind, "one", "--cascade=orphan"]).unwrap();
+    space.gone(&kind, "one");
+    a_while();
+    assert_eq!(space.names("configmap"), ["blueprint", "one-a", "one-b", "one-c"]);
+}
+
+#[test]
+fn an_account_that_may_not_is_told_by_name() {
+    let _running = shared();
+    let space = Space::poor("poor");
+    bed().cluster.apply(&json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": space.name },
+        "rules": [
+            { "apiGroups": [space.group], "resources": ["*"], "verbs": ["*"] },
+            { "apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["*"] },
+            { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"] },
+        ],
+    }).to_string()).unwrap();
+    let account = format!("--serviceaccount={}:default", space.name);
+    let role = format!("--clusterrole={}", space.name);
+    bed().cluster.kubectl(&["create", "clusterrolebinding", &space.name, &role, &account]).unwrap();
+    space.blueprint("blueprint", &NOTE.replace("OWN", ""));
+    space.runs("blueprint");
+    let told = until("it is told", || {
+        space.told("blueprint").filter(|it| it["missing"].as_array().is_some_and(|it| !it.is_empty()))
+    });
+    let missing = told["missing"].to_string();
+    assert!(missing.contains("create configmaps") && !missing.contains("list configmaps"), "{missing}");
+    space.instance("Note", "one", &json!({ "value": "v", "name": "map" }));
+    let note = until("the refusal is told", || {
+        space.get(&space.kind("Note"), "one").filter(|it| it["status"].to_string().contains("cannot"))
+    });
+    assert_eq!(condition(&note, "Ready")["status"], "False");
+    assert!(space.get("configmap", "map").is_none());
+}

@@ -1,0 +1,173 @@
+//! What is asked of the API server: counted in its audit log.
+
+use serde_json::json;
+
+use super::bed::{Space, a_while, bed, exclusive, shared, until};
+
+/// Four objects that have nothing to do with each other.
+const FAN_OUT: &str = r#"
+let { Blueprint, .. } = import "pemdas/v1.ncl" in
+{
+  name = "fan-out",
+  kinds.Fan = { group = "GROUP", versions.v1.spec = { value | String | doc "A value", other | String | doc "Another" | default = "x" } },
+  nodes = {
+    instance = { root = kinds.Fan, also = ["map", "secret", "account", "service"] },
+    map.template = fun the => {
+      apiVersion = "v1", kind = "ConfigMap", metadata.name = the.root.metadata.name, data.value = the.root.spec.value,
+    },
+    secret.template = fun the => {
+      apiVersion = "v1", kind = "Secret", metadata.name = the.root.metadata.name, stringData.value = the.root.spec.value,
+    },
+    account.template = fun the => { apiVersion = "v1", kind = "ServiceAccount", metadata.name = the.root.metadata.name },
+    service.template = fun the => {
+      apiVersion = "v1", kind = "Service", metadata.name = the.root.metadata.name,
+      spec = { selector.app = the.root.spec.other, ports = [{ port = 80 }] },
+    },
+  },
+} | Blueprint
+"#;
+
+/// Each of three needs the uid of the one before.
+pub(crate) const CHAIN: &str = r#"
+let { Blueprint, .. } = import "pemdas/v1.ncl" in
+let link = fun name the from => {
+  apiVersion = "v1", kind = "ConfigMap", metadata.name = "%{the.root.metadata.name}-%{name}", data.value = "%{the.root.spec.value} %{from}",
+} in
+{
+  name = "chain",
+  kinds.Chain = { group = "GROUP", versions.v1.spec = { value | String | doc "A value" } },
+  nodes = {
+    instance = { root = kinds.Chain, also = ["a", "b", "c"] },
+    a.template = fun the => link "a" the "start",
+    b = { before.a.extract = fun live => live.metadata.uid, template = fun the => link "b" the the.a },
+    c = { before.b.extract = fun live => live.metadata.uid, template = fun the => link "c" the the.b },
+  },
+} | Blueprint
+"#;
+
+fn fan_out(about: &str) -> Space {
+    let space = Space::new(about);
+    space.blueprint("blueprint", FAN_OUT);
+    space.runs("blueprint");
+    space.instance("Fan", "one", &json!({ "value": "a" }));
+    space.ready("Fan", "one");
+    space
+}
+
+#[test]
+fn to_create_costs_one_request_an_object_and_one_for_the_status() {
+    let _running = shared();
+    let space = fan_out("create");
+    a_while();
+    let mut asked = space.requests();
+    asked.sort();
+    assert_eq!(
+        asked,
+        [
+            "patch configmaps one",
+            "patch fans/status one",
+            "patch secrets one",
+            "patch serviceaccounts one",
+            "patch services one"
+        ]
+    );
+}
+
+#[test]
+fn a_change_costs_what_depends_on_it_and_a_settled_instance_nothing() {
+    let _running = shared();
+    let space = fan_out("change");
+    a_while();
+    let before = space.requests().len();
+    a_while();
+    assert_eq!(space.requests().len(), before, "a settled instance asks for nothing");
+    space.instance("Fan", "one", &json!({ "value": "b" }));
+    until("the map is changed", || space.get("configmap", "one").filter(|it| it["data"]["value"] == "b"));
+    space.ready("Fan", "one");
+    a_while();
+    let mut asked = space.requests().split_off(before);
+    asked.sort();
+    assert_eq!(asked, ["patch configmaps one", "patch fans/status one", "patch secrets one"]);
+}
+
+#[test]
+fn drift_is_repaired_with_one_request() {
+    let _running = shared();
+    let space = fan_out("drift");
+    a_while();
+    let before = space.requests().len();
+    space
+        .kubectl(&[
+            "patch",
+            "configmap",
+            "one",
+            "--type=merge",
+            "-p",
+            r#"{"data":{"value":"mine","extra":"kept"}}"#,
+        ])
+        .unwrap();
+    let map =
+        until("it is put right", || space.get("configmap", "one").filter(|it| it["data"]["value"] == "a"));
+    assert_eq!(map["data"]["extra"], "kept", "fields of others are left");
+    space.kubectl(&["delete", "service", "one"]).unwrap();
+    until("it is back", || space.get("service", "one"));
+    a_while();
+    let asked = space.requests().split_off(before);
+    assert_eq!(asked, ["patch configmaps one", "patch services one"]);
+}
+
+#[test]
+fn a_deletion_without_order_is_left_to_the_garbage_collector() {
+    let _running = shared();
+    let space = fan_out("delete");
+    a_while();
+    let before = space.requests().len();
+    space.kubectl(&["delete", "fan", "one"]).unwrap();
+    for kind in ["configmap", "secret", "serviceaccount", "service"] {
+        space.gone(kind, "one");
+    }
+    a_while();
+    assert_eq!(space.requests().split_off(before), [""; 0]);
+}
+
+#[test]
+fn data_flows_along_a_chain_and_removal_goes_back() {
+    let _running = shared();
+    let space = Space::new("chain");
+    space.blueprint("blueprint", CHAIN);
+    space.runs("blueprint");
+    space.instance("Chain", "one", &json!({ "value": "v" }));
+    space.ready("Chain", "one");
+    let (a, b, c) = (
+        space.get("configmap", "one-a").unwrap(),
+        space.get("configmap", "one-b").unwrap(),
+        space.get("configmap", "one-c").unwrap(),
+    );
+    let uid = |it: &serde_json::Value| it["metadata"]["uid"].as_str().unwrap().to_owned();
+    assert_eq!(b["data"]["value"], format!("v {}", uid(&a)));
+    assert_eq!(c["data"]["value"], format!("v {}", uid(&b)));
+    a_while();
+    let asked = space.requests();
+    assert_eq!(asked.len(), 5, "three objects, a status, a finalizer: {asked:?}");
+    space.kubectl(&["delete", space.kind("Chain").as_str(), "one"]).unwrap();
+    space.gone("configmap", "one-a");
+    let deletes: Vec<_> = space.requests().into_iter().filter(|it| it.starts_with("delete")).collect();
+    assert_eq!(deletes, ["delete configmaps one-c", "delete configmaps one-b", "delete configmaps one-a"]);
+}
+
+#[test]
+fn a_restart_writes_nothing() {
+    let _alone = exclusive();
+    let space = fan_out("restart");
+    a_while();
+    let before = space.requests().len();
+    bed().kill();
+    bed().start();
+    space.kubectl(&["delete", "service", "one"]).unwrap();
+    until("it works again", || space.get("service", "one"));
+    a_while();
+    let asked = space.requests().split_off(before);
+    let writes: Vec<_> =
+        asked.iter().filter(|it| !it.starts_with("get") && !it.starts_with("list")).collect();
+    assert_eq!(writes, ["patch services one"]);
+}

@@ -1,0 +1,89 @@
+//! States, onces and what is remembered of them.
+
+use serde_json::json;
+
+use super::bed::{Space, a_while, bed, exclusive, shared, until};
+
+const ONCE: &str = r#"
+let { Blueprint, Complete, Failed, at, .. } = import "pemdas/v1.ncl" in
+{
+  name = "once",
+  kinds.Task = { group = "GROUP", versions.v1 = { spec = { version | String | doc "What to run" }, status = { done | String | optional } } },
+  nodes = {
+    instance = { root = kinds.Task, also = ["job", "after"], status = fun the => { done = at "version" "" the.job } },
+    job = {
+      once = { done = Complete, result = fun live => { version = live.metadata.labels.version } },
+      key = fun the => the.root.spec.version,
+      fails = Failed,
+      template = fun the => {
+        apiVersion = "batch/v1", kind = "Job",
+        metadata = { name = the.root.metadata.name, labels.version = the.root.spec.version },
+        spec = {
+          backoffLimit = 0,
+          template.spec = { restartPolicy = "Never", containers = [{ name = "run", image = "testbed.example/workload:1" }] },
+        },
+      },
+    },
+    after = {
+      before.job.extract = fun result => result.version,
+      template = fun the => {
+        apiVersion = "v1", kind = "ConfigMap", metadata.name = the.root.metadata.name, data.version = the.job,
+      },
+    },
+  },
+} | Blueprint
+"#;
+
+#[test]
+fn a_once_runs_once_for_each_key_and_three_requests_more() {
+    let _running = shared();
+    let space = Space::new("once");
+    space.blueprint("blueprint", ONCE);
+    space.runs("blueprint");
+    space.instance("Task", "one", &json!({ "version": "1" }));
+    let task = space.ready("Task", "one");
+    assert_eq!(task["status"]["done"], "1");
+    assert_eq!(space.get("configmap", "one").unwrap()["data"]["version"], "1");
+    a_while();
+    let jobs = space.names("job");
+    assert_eq!(jobs.len(), 1, "{jobs:?}");
+    let writes = space.writes();
+    let of = |what: &str| writes.iter().filter(|it| it.contains(what)).count();
+    assert_eq!(
+        (of("secrets pemdas-ledger"), of("jobs")),
+        (2, 2),
+        "attempt, result; job, release: {writes:?}"
+    );
+    // The Job is cleaned up: nothing runs again.
+    space.kubectl(&["delete", "job", &jobs[0]]).unwrap();
+    a_while();
+    assert_eq!(space.names("job"), [""; 0]);
+    space.instance("Task", "one", &json!({ "version": "2" }));
+    until("it ran again", || space.get("configmap", "one").filter(|it| it["data"]["version"] == "2"));
+    space.kubectl(&["delete", "task", "one"]).unwrap();
+    space.gone("configmap", "one");
+    until("the ledger is gone", || {
+        space.names("secret").iter().all(|it| !it.starts_with("pemdas-ledger")).then_some(())
+    });
+}
+
+#[test]
+fn killing_the_operator_at_any_moment_runs_nothing_twice() {
+    let _alone = exclusive();
+    let space = Space::new("killed");
+    space.blueprint("blueprint", ONCE);
+    space.runs("blueprint");
+    for version in 1..=4 {
+        space.instance("Task", "one", &json!({ "version": version.to_string() }));
+        std::thread::sleep(std::time::Duration::from_millis(40 * version));
+        bed().kill();
+        bed().start();
+        until("it ran", || {
+            space.get("configmap", "one").filter(|it| it["data"]["version"] == version.to_string())
+        });
+    }
+    space.ready("Task", "one");
+    let created: std::collections::BTreeSet<_> =
+        space.writes().into_iter().filter(|it| it.starts_with("patch jobs ")).collect();
+    assert_eq!(created.len(), 4, "one Job for each key: {created:?}");
+}

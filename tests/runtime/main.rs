@@ -1,0 +1,11 @@
+//! The parts of the running operator, each on a real API server.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
+
+mod access;
+mod definitions;
+mod events;
+mod lease;
+mod metrics;
+mod report;
+mod revisions;
+mod server;
