@@ -1,4 +1,9 @@
-#![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers of a test are the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::needless_pass_by_value,
+    reason = "the helpers of a test are the test, and data is written where it is used"
+)]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -66,7 +66,7 @@ pub(super) fn read(
         let at = place_of(checked, &file, &["kind"]);
         vec![match at {
             Some(span) => problem.at(span, ""),
-            None => problem,
+            None => *problem,
         }]
     })?;
     Ok(Instance { file: Some(file), object, root, target, notes: Vec::new() })
@@ -126,7 +126,11 @@ fn wanted(blueprint: &Blueprint) -> String {
     kinds.collect::<Vec<_>>().join(", or ")
 }
 
-fn root_of(blueprint: &Blueprint, own: bool, object: &Value) -> Result<(String, RootTarget), Diagnostic> {
+fn root_of(
+    blueprint: &Blueprint,
+    own: bool,
+    object: &Value,
+) -> Result<(String, RootTarget), Box<Diagnostic>> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (text("/apiVersion"), text("/kind"));
     if own && api_version == "v1" && kind == "ConfigMap" {
@@ -156,25 +160,25 @@ fn root_of(blueprint: &Blueprint, own: bool, object: &Value) -> Result<(String, 
             found.push((name.clone(), root.target.clone()));
         }
     }
-    match (found.len(), unpicked) {
-        (1, _) => Ok(found.swap_remove(0)),
-        (0, Some(root)) => Err(Diagnostic::error(
-            codes::NO_ROOT,
-            format!("the selector of the root {root} does not pick {kind} {}", text("/metadata/name")),
-        )
-        .hint("its labels decide")),
-        (0, None) => Err(Diagnostic::error(
-            codes::NO_ROOT,
-            format!("no root of {} is a {kind} of {api_version}", blueprint.name),
-        )
-        .hint(format!("it starts with {}", wanted(blueprint)))),
-        _ => {
+    if found.len() == 1 {
+        return Ok(found.swap_remove(0));
+    }
+    Err(Box::new(match (found.is_empty(), unpicked) {
+        (true, Some(root)) => {
+            let name = text("/metadata/name");
+            let message = format!("the selector of the root {root} does not pick {kind} {name}");
+            Diagnostic::error(codes::NO_ROOT, message).hint("its labels decide")
+        }
+        (true, None) => {
+            let message = format!("no root of {} is a {kind} of {api_version}", blueprint.name);
+            Diagnostic::error(codes::NO_ROOT, message).hint(format!("it starts with {}", wanted(blueprint)))
+        }
+        (false, _) => {
             let names: Vec<_> = found.iter().map(|(name, _)| name.as_str()).collect();
             let message = format!("{kind} starts several roots: {}", names.join(", "));
-            Err(Diagnostic::error(codes::NO_ROOT, message)
-                .hint("give the roots selectors that tell them apart"))
+            Diagnostic::error(codes::NO_ROOT, message).hint("give the roots selectors that tell them apart")
         }
-    }
+    }))
 }
 
 fn picks(selector: &Selector, object: &Value) -> bool {

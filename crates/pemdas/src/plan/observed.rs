@@ -29,7 +29,7 @@ pub(crate) trait Observed {
     ///
     /// # Errors
     /// Why they cannot be had.
-    fn objects(&mut self, interests: &Interests) -> Result<Vec<(String, Live)>, Diagnostic>;
+    fn objects(&mut self, interests: &Interests) -> Result<Vec<(String, Live)>, Box<Diagnostic>>;
 
     /// The ledger of an instance, and the key of its digests.
     fn ledger(&mut self, instance: &str) -> (LedgerFact, Vec<u8>);
@@ -53,7 +53,7 @@ impl Files {
 }
 
 impl Observed for Files {
-    fn objects(&mut self, _interests: &Interests) -> Result<Vec<(String, Live)>, Diagnostic> {
+    fn objects(&mut self, _interests: &Interests) -> Result<Vec<(String, Live)>, Box<Diagnostic>> {
         let first = !std::mem::replace(&mut self.read, true);
         let Some(path) = self.path.as_ref().filter(|_| first) else { return Ok(Vec::new()) };
         let mut files = Vec::new();
@@ -75,8 +75,8 @@ impl Observed for Files {
     }
 }
 
-fn problem(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::error(codes::OBSERVED, message)
+fn problem(message: impl Into<String>) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(codes::OBSERVED, message))
 }
 
 #[derive(Default)]
@@ -87,7 +87,7 @@ struct Found {
 }
 
 impl Found {
-    fn read(&mut self, file: &Path) -> Result<(), Diagnostic> {
+    fn read(&mut self, file: &Path) -> Result<(), Box<Diagnostic>> {
         let text = input::text_of(file).map_err(|problem| Diagnostic {
             code: codes::OBSERVED.to_owned(),
             hint: None,
@@ -105,7 +105,7 @@ impl Found {
         Ok(())
     }
 
-    fn take(&mut self, title: &str, mut object: Value) -> Result<(), Diagnostic> {
+    fn take(&mut self, title: &str, mut object: Value) -> Result<(), Box<Diagnostic>> {
         let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
         let (api_version, kind) = (text("apiVersion"), text("kind"));
         let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
@@ -132,7 +132,7 @@ impl Found {
     }
 }
 
-fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Diagnostic> {
+fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Box<Diagnostic>> {
     let title = path.display();
     let cannot = |error: std::io::Error| {
         let why = match error.kind() {

@@ -47,7 +47,7 @@ pub(super) fn of(
         namespace: namespace.to_owned(),
         name: text("/metadata/name").to_owned(),
     };
-    let objects = observed.objects(&Interests::default()).map_err(|it| vec![it])?;
+    let objects = observed.objects(&Interests::default()).map_err(|it| vec![*it])?;
     let there = objects.iter().find(|(_, live)| live.key == key).map(|(_, live)| live.clone());
     let root = root(given, &key, there.as_ref());
     let mut world = World::new(key, root.uid.clone());
@@ -76,7 +76,7 @@ pub(super) fn played(
 ) -> Result<Plan, Problems> {
     for _ in 0..MAX_ASKED {
         let interests = decide_with(Some(program), world, evaluator).interests;
-        let more = observed.objects(&interests).map_err(|it| vec![it])?;
+        let more = observed.objects(&interests).map_err(|it| vec![*it])?;
         if more.is_empty() {
             break;
         }
