@@ -28,6 +28,8 @@ const AT_ONCE: usize = 16;
 const DRIFTS: usize = 50;
 /// Nothing takes longer, or it is broken.
 const PATIENCE: Duration = Duration::from_secs(900);
+/// One instance does not take longer.
+const PATIENCE_WITH_ONE: Duration = Duration::from_secs(60);
 
 /// What an operator cost.
 #[derive(Debug)]
@@ -72,14 +74,14 @@ async fn work(
     let ready = ready_instances(plane, shape);
     // One for warming up: connections are made, and whatever is compiled at first use is compiled.
     create(plane, shape, &["warm".to_owned()]).await?;
-    wait_for(&ready, 1, running).await?;
+    wait_for(&ready, 1, PATIENCE_WITH_ONE, running).await?;
     plane.quiet().await?;
 
     let names: Vec<String> = (0..count).map(|it| format!("i-{it:05}")).collect();
     let used = running.processor_seconds();
     let began = Instant::now();
     let (made, all_ready) =
-        futures::join!(create(plane, shape, &names), wait_for(&ready, count + 1, running));
+        futures::join!(create(plane, shape, &names), wait_for(&ready, count + 1, PATIENCE, running));
     made?;
     all_ready?;
     let seconds = began.elapsed().as_secs_f64();
@@ -146,9 +148,14 @@ fn ready_instances(plane: &Plane, shape: Shape) -> watch::Receiver<usize> {
     count
 }
 
-async fn wait_for(ready: &watch::Receiver<usize>, wanted: usize, running: &mut Running) -> Result<(), Error> {
+async fn wait_for(
+    ready: &watch::Receiver<usize>,
+    wanted: usize,
+    patience: Duration,
+    running: &mut Running,
+) -> Result<(), Error> {
     let mut ready = ready.clone();
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + patience;
     loop {
         if timeout(Duration::from_secs(1), ready.wait_for(|it| *it >= wanted)).await.is_ok() {
             return Ok(());
