@@ -166,8 +166,9 @@ fn whole_schema(draft: &KindDraft, it: &VersionDraft) -> Schema {
         spec.description = Some("What is wanted.".to_owned());
     }
     let empty = json!({});
-    // Rules are asked of a default before the defaults inside it are filled in: it would fail them.
-    let needed = refusal(&spec, &empty).is_some() || spec.has_rules();
+    // Rules are asked of a default before the defaults inside it are filled in: those that stand on the spec itself would be
+    // asked of nothing.
+    let needed = refusal(&spec, &empty).is_some() || !spec.rules.is_empty();
     if !needed && !matches!(spec.of, Type::Any) {
         // So that the defaults of its fields are filled in where nothing was said at all.
         spec.default = Some(empty);

@@ -49,15 +49,6 @@ impl Engine {
 
     /// The diagnostics of an error.
     pub(super) fn diagnostics_of(&self, error: Error) -> Vec<Diagnostic> {
-        if let Error::EvalError(data) = &error
-            && let EvalErrorKind::FailedDestructuring { value, pattern_pos } = &data.error
-        {
-            let mut missing = self.missing_names(value, *pattern_pos, &data.ctxt.pos_table);
-            if !missing.is_empty() {
-                missing.truncate(MAX_DIAGNOSTICS);
-                return missing;
-            }
-        }
         let code = code_of(&error);
         let mut files = self.ctx.import_resolver.sources.files.clone();
         let raw = error.into_diagnostics(&mut files);

@@ -1,7 +1,6 @@
 //! The evaluator itself, for one blueprint, on one thread. Everything that names Nickel is in here.
 
 mod describe;
-mod destructuring;
 mod errors;
 mod files;
 mod guard;

@@ -27,7 +27,11 @@ pub(super) fn price(schema: &Schema, rule: &str) -> Result<u64, String> {
     let parsed = Parser::new().max_recursion_depth(DEEPEST).parse_with_source_info(rule);
     let (expression, source) = parsed.map_err(|errors| match errors.errors.first() {
         // The position is of the expression's own text, counted from one.
-        Some(first) => format!("{} at `{}`", first.msg.trim(), from(rule, first.pos)),
+        // What could have stood there instead is a list of the grammar's own words.
+        Some(first) => {
+            let what = first.msg.split(" expecting ").next().unwrap_or_default().trim();
+            format!("{what} at `{}`", from(rule, first.pos))
+        }
         None => "it is no expression".to_owned(),
     })?;
     let Some(of_self) = Kind::of(schema) else {

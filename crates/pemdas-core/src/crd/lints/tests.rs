@@ -75,3 +75,22 @@ fn a_kind_with_very_many_fields_is_told() {
     assert_eq!(told(&fields(40), &[]), Vec::<String>::new());
     assert_eq!(told(&fields(41), &[]), [codes::FAT_KIND]);
 }
+
+#[test]
+fn a_kind_of_several_unrelated_groups_is_told() {
+    let group = |count: usize| -> Value {
+        let fields: serde_json::Map<String, Value> = (0..count)
+            .map(|index| (format!("f{index}"), json!({ "type": "string", "description": "x" })))
+            .collect();
+        json!({ "type": "object", "description": "x", "properties": fields })
+    };
+    let text = json!({ "type": "string", "description": "x" });
+    let three = json!({ "backup": group(4), "backupSchedule": text, "cache": group(5), "proxy": group(6), "image": text });
+    assert_eq!(told(&three, &[]), [codes::FAT_KIND]);
+    let two = json!({ "backup": group(5), "cache": group(5), "proxy": group(4), "image": text });
+    assert_eq!(told(&two, &[]), Vec::<String>::new());
+    // A rule makes one of two.
+    let rule = json!([{ "rule": "!has(self.cache.f0) || has(self.proxy.f0)" }]);
+    let spec = json!({ "type": "object", "properties": three, "x-kubernetes-validations": rule });
+    assert_eq!(advice(&kind(&spec), &BTreeSet::new()), []);
+}

@@ -135,7 +135,7 @@ impl<'s, 'e> Typing<'s, 'e> {
                 let field =
                     fields.into_iter().find(|(name, _)| escaped(name).as_deref() == Some(&select.field));
                 let Some((_, field)) = field else {
-                    return Err(format!("there is no field `{}` in `{}`", select.field, self.text(part)));
+                    return Err(format!("there is no field `{}`", select.field));
                 };
                 Seen::of(&field.schema, cost).ok_or_else(|| {
                     format!("`{}` may be anything, and rules cannot see such fields", select.field)
