@@ -461,7 +461,7 @@ impl<'a> Pass<'a> {
         };
         let again = refused.again();
         self.wake_at(again);
-        Some(Cause::Refused { message: format!("{:?}", refused.refusal), again })
+        Some(Cause::Refused { message: refused.refusal.to_string(), again })
     }
 }
 

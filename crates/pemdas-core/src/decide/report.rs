@@ -11,7 +11,7 @@ use super::{
     Cause, Conditions, Decision, Interests, MAX_CAUSES, NodeState, Phase,
     inputs::The,
     pass::{Asked, Data, Found, NodeView, Pass, record},
-    status::{Parts, whole},
+    status::{self, Parts, whole},
 };
 use crate::{
     action::{Action, Event},
@@ -269,7 +269,14 @@ impl Pass<'_> {
         if conditions.ready {
             now.insert(None, ("Ready".to_owned(), "everything that is needed is ready".to_owned()));
         }
+        let before = self.root.body.get("status");
         for (about, (reason, message)) in now {
+            // Another process told it before this one began: the status that is there says so.
+            if before.is_some_and(|it| status::says(it, about.as_ref()))
+                && !self.facts.all().told.contains_key(&about)
+            {
+                continue;
+            }
             if self.facts.all().told.get(&about).is_none_or(|told| *told != reason) {
                 let warning = about.is_some();
                 self.push(Action::Event(Event { about, reason, message, warning }));

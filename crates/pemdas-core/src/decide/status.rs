@@ -189,6 +189,19 @@ fn nodes(nodes: &BTreeMap<Slot, NodeState>, revision: &str, before: Option<&Vec<
     own
 }
 
+/// Whether a status says already that the instance is ready, or that this node is stalled.
+pub(super) fn says(status: &Value, about: Option<&Slot>) -> bool {
+    let list = |path: &str| status.pointer(path).and_then(Value::as_array).into_iter().flatten();
+    match about {
+        None => list("/conditions").any(|it| it["type"] == "Ready" && it["status"] == "True"),
+        Some(slot) => list("/pemdas/nodes").any(|it| {
+            it["name"] == slot.node.as_str()
+                && it["member"] == slot.member.as_str()
+                && it["state"] == json!(Phase::Stalled)
+        }),
+    }
+}
+
 /// A time in milliseconds since 1970 as Kubernetes writes it.
 pub(crate) fn timestamp(milliseconds: u64) -> String {
     let seconds = milliseconds / 1_000;

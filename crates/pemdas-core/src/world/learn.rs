@@ -35,6 +35,26 @@ pub enum Refusal {
     Busy(String),
 }
 
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Exists => out.write_str("an object of that name is there"),
+            Self::Changed => out.write_str("the object is not the one that was seen"),
+            Self::FieldConflict(fields) => {
+                let owners: Vec<_> = fields.iter().map(|(who, at)| format!("{at} ({who})")).collect();
+                write!(out, "other managers own {}", owners.join(", "))
+            }
+            Self::Immutable(field) => write!(out, "{field} may not change"),
+            Self::Gone => out.write_str("there is no such object any more"),
+            Self::Invalid(text) => write!(out, "invalid: {text}"),
+            Self::Forbidden(text) => write!(out, "forbidden: {text}"),
+            Self::Denied(text) => write!(out, "denied: {text}"),
+            Self::NoNamespace(text) => write!(out, "no namespace for it: {text}"),
+            Self::Busy(text) => write!(out, "the server is busy: {text}"),
+        }
+    }
+}
+
 /// What became of a write.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WriteOutcome {

@@ -52,8 +52,9 @@ fn a_broken_revision_leaves_the_last_good_one_running() {
             space.get("configmap", name).filter(|it| it["data"]["more"] == "yes")
         });
     }
-    let told = space.runs("blueprint");
-    assert!(told["ordinal"].as_u64() > good["ordinal"].as_u64());
+    let told = until("it is told", || {
+        space.told("blueprint").filter(|it| it["ordinal"].as_u64() > good["ordinal"].as_u64())
+    });
     assert_eq!(told["problems"], json!([]));
 }
 
@@ -96,7 +97,7 @@ fn a_blueprint_with_instances_is_kept_until_they_are_gone() {
     a_while();
     space.instance("Note", "one", &json!({ "value": "b" }));
     until("it still runs", || space.get("configmap", "one").filter(|it| it["data"]["v"] == "b"));
-    space.kubectl(&["delete", "note", "one"]).unwrap();
+    space.kubectl(&["delete", &space.kind("Note"), "one"]).unwrap();
     space.gone("configmap", "blueprint");
 }
 
@@ -172,7 +173,7 @@ fn an_error_in_a_template_is_told_and_harms_nobody_else() {
     space.blueprint(
         "blueprint",
         &note(
-            "{ v = if the.root.spec.value == \"bad\" then 1 + \"secret-canary\" else the.root.spec.value }",
+            "{ v = if the.root.spec.value == \"bad\" then std.fail_with \"it is bad\" else the.root.spec.value }",
         ),
     );
     space.runs("blueprint");

@@ -69,7 +69,7 @@ fn two_instances_never_share_an_object() {
     space.stalls("Note", "two", "belongs to another instance");
     a_while();
     assert_eq!(space.get("configmap", "same").unwrap()["data"]["value"], "one's");
-    space.kubectl(&["delete", "note", "one"]).unwrap();
+    space.kubectl(&["delete", &space.kind("Note"), "one"]).unwrap();
     space.ready("Note", "two");
     assert_eq!(space.get("configmap", "same").unwrap()["data"]["value"], "two's");
 }
@@ -130,7 +130,7 @@ fn an_account_that_may_not_is_told_by_name() {
     assert!(missing.contains("create configmaps") && !missing.contains("list configmaps"), "{missing}");
     space.instance("Note", "one", &json!({ "value": "v", "name": "map" }));
     let note = until("the refusal is told", || {
-        space.get(&space.kind("Note"), "one").filter(|it| it["status"].to_string().contains("cannot"))
+        space.get(&space.kind("Note"), "one").filter(|it| it["status"].to_string().contains("forbidden"))
     });
     assert_eq!(condition(&note, "Ready")["status"], "False");
     assert!(space.get("configmap", "map").is_none());

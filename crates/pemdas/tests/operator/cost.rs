@@ -122,7 +122,7 @@ fn a_deletion_without_order_is_left_to_the_garbage_collector() {
     let space = fan_out("delete");
     a_while();
     let before = space.requests().len();
-    space.kubectl(&["delete", "fan", "one"]).unwrap();
+    space.kubectl(&["delete", &space.kind("Fan"), "one"]).unwrap();
     for kind in ["configmap", "secret", "serviceaccount", "service"] {
         space.gone(kind, "one");
     }

@@ -60,7 +60,7 @@ fn a_once_runs_once_for_each_key_and_three_requests_more() {
     assert_eq!(space.names("job"), [""; 0]);
     space.instance("Task", "one", &json!({ "version": "2" }));
     until("it ran again", || space.get("configmap", "one").filter(|it| it["data"]["version"] == "2"));
-    space.kubectl(&["delete", "task", "one"]).unwrap();
+    space.kubectl(&["delete", &space.kind("Task"), "one"]).unwrap();
     space.gone("configmap", "one");
     until("the ledger is gone", || {
         space.names("secret").iter().all(|it| !it.starts_with("pemdas-ledger")).then_some(())
