@@ -56,18 +56,15 @@ impl Evaluate for Asked {
 impl Compiler for Workers {
     fn compile(&self, identity: &Identity, files: &BTreeMap<String, String>) -> Verdict {
         let sources = files.iter().fold(Sources::new(), |sources, (name, text)| sources.with(name, text));
-        let loaded = match self.load(&identity.to_string(), &sources) {
-            Ok(loaded) => loaded,
-            Err(_) => {
-                let problem = Problem {
-                    code: "PM0500".to_owned(),
-                    place: String::new(),
-                    message: "no worker could be had to read the blueprint".to_owned(),
-                    hint: "see the log of the operator".to_owned(),
-                    error: true,
-                };
-                return Verdict { compiled: None, problems: vec![problem] };
-            }
+        let Ok(loaded) = self.load(&identity.to_string(), &sources) else {
+            let problem = Problem {
+                code: "PM0510".to_owned(),
+                place: String::new(),
+                message: "no worker could be had to read the blueprint".to_owned(),
+                hint: "see the log of the operator".to_owned(),
+                error: true,
+            };
+            return Verdict { compiled: None, problems: vec![problem] };
         };
         let problems = loaded.diagnostics.iter().map(|it| problem(it, files)).collect();
         let sound = loaded.is_sound();

@@ -317,6 +317,11 @@ fn state(ready: Truth, causes: &[Cause]) -> NodeState {
     if phase == Phase::Ready {
         causes.clear();
     }
-    causes.sort_by_key(|it| !matches!(it, Cause::Stalled { .. }));
+    // What a human can do something about comes first.
+    causes.sort_by_key(|it| match it {
+        Cause::Stalled { .. } => 0,
+        Cause::Refused { .. } => 1,
+        _ => 2,
+    });
     NodeState { phase, causes }
 }

@@ -32,7 +32,7 @@ impl Hub {
                 }
             }
             Action::Record { .. } | Action::Forget { .. } | Action::ReadLedger => {
-                self.send_ledger(id, action)
+                self.send_ledger(id, action);
             }
             Action::Look { key } => self.send_look(id, key.clone()),
             _ => self.send_write(id, action),
@@ -63,7 +63,7 @@ impl Hub {
             if strip {
                 done.live = done.live.map(without_body);
             }
-            facts(key, &root, tried, done)
+            facts(&key, &root, tried, done)
         });
     }
 
@@ -191,14 +191,14 @@ fn body_of(action: &Action) -> Option<&Value> {
 
 /// What is learnt from an answer: what became of the write, and the object as it is now, so that nobody has to wait
 /// for the watch to say the same.
-fn facts(key: ObjectKey, root: &ObjectKey, tried: Digest, mut done: Done) -> Vec<Fact> {
-    if key == *root && done.outcome == WriteOutcome::Lost {
+fn facts(key: &ObjectKey, root: &ObjectKey, tried: Digest, mut done: Done) -> Vec<Fact> {
+    if key == root && done.outcome == WriteOutcome::Lost {
         // It may be sent again whatever became of it: it says what it expects to find.
         done.outcome = WriteOutcome::Refused(Refusal::Busy("there was no answer".to_owned()));
     }
     let mut facts = vec![Fact::Outcome(key.clone(), tried, done.outcome)];
     if let Some(live) = done.live {
-        let (live, is_root) = (Arc::new(live), key == *root);
+        let (live, is_root) = (Arc::new(live), key == root);
         facts.push(if is_root { Fact::Root(live) } else { Fact::Answer(live) });
     }
     facts

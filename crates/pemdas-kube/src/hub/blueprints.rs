@@ -201,7 +201,7 @@ impl Hub {
             Ok(revision) => self.run_revision(name, compiled, &revision),
             Err(message) => {
                 tracing::warn!(blueprint = %name, message, "a revision cannot be kept, and so it is not run");
-                let code = "PM0501".to_owned();
+                let code = "PM0511".to_owned();
                 loaded.problems.push(Problem {
                     code,
                     place: String::new(),

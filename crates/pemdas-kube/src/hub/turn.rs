@@ -67,7 +67,7 @@ impl Hub {
             && (instance.world.root.live.is_none() || !instance.world.root.selected);
         let decision = decision.clone();
         instance.world.decided(&decision);
-        let was = std::mem::replace(&mut instance.standing, Some(standing));
+        let was = instance.standing.replace(standing);
         let changed = was != Some(standing);
         let blueprint = instance.blueprint.to_string();
         let old_wake = std::mem::replace(&mut instance.wake, wake);

@@ -347,7 +347,7 @@ impl Hub {
                 self.found(id, Err(Unserved::Missing(self.views.all[&id].kind.clone())));
             }
             News::Failed(why) => {
-                tracing::debug!(kind = %view.kind, why, "a watch broke and is taken up again")
+                tracing::debug!(kind = %view.kind, why, "a watch broke and is taken up again");
             }
         }
     }

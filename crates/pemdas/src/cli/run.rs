@@ -181,9 +181,8 @@ fn process_name() -> String {
 
 /// Waits for a wish to stop.
 async fn stopped() {
-    let mut terminate = match tokio::signal::unix::signal(SignalKind::terminate()) {
-        Ok(signal) => signal,
-        Err(_) => return std::future::pending().await,
+    let Ok(mut terminate) = tokio::signal::unix::signal(SignalKind::terminate()) else {
+        return std::future::pending().await;
     };
     tokio::select! {
         _ = terminate.recv() => {}

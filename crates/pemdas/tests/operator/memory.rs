@@ -73,14 +73,12 @@ fn killing_the_operator_at_any_moment_runs_nothing_twice() {
     let space = Space::new("killed");
     space.blueprint("blueprint", ONCE);
     space.runs("blueprint");
-    for version in 1..=4 {
-        space.instance("Task", "one", &json!({ "version": version.to_string() }));
-        std::thread::sleep(std::time::Duration::from_millis(40 * version));
+    for (version, pause) in [("1", 40), ("2", 80), ("3", 120), ("4", 160)] {
+        space.instance("Task", "one", &json!({ "version": version }));
+        std::thread::sleep(std::time::Duration::from_millis(pause));
         bed().kill();
         bed().start();
-        until("it ran", || {
-            space.get("configmap", "one").filter(|it| it["data"]["version"] == version.to_string())
-        });
+        until("it ran", || space.get("configmap", "one").filter(|it| it["data"]["version"] == version));
     }
     space.ready("Task", "one");
     let created: std::collections::BTreeSet<_> =
