@@ -8,7 +8,7 @@ mod functions;
 mod kind;
 mod typing;
 
-use cel::parser::Parser;
+use cel::parser::PrattParser;
 
 use self::kind::Kind;
 use self::typing::Typing;
@@ -16,16 +16,18 @@ use crate::crd::schema::Schema;
 
 /// How long an expression may be.
 const LONGEST: usize = 4_096;
-/// How deep it may be nested.
-const DEEPEST: u16 = 48;
+/// How deep it may be nested: the parser, and what goes through its result, call themselves for each level.
+const DEEPEST: u16 = 24;
+/// How many parts it may have.
+const MOST_PARTS: usize = 400;
 
 /// What an expression costs on the largest value; an error says why the API server would not take it.
 pub(super) fn price(schema: &Schema, rule: &str) -> Result<u64, String> {
     if rule.len() > LONGEST {
         return Err(format!("it is longer than {LONGEST} bytes"));
     }
-    let parsed = Parser::new().max_recursion_depth(DEEPEST).parse_with_source_info(rule);
-    let (expression, source) = parsed.map_err(|errors| match errors.errors.first() {
+    let parser = PrattParser::new().max_recursion_depth(DEEPEST).max_expression_node_count(MOST_PARTS);
+    let expression = parser.parse(rule).map_err(|errors| match errors.errors.first() {
         // The position is of the expression's own text, counted from one.
         // What could have stood there instead is a list of the grammar's own words.
         Some(first) => {
@@ -37,7 +39,7 @@ pub(super) fn price(schema: &Schema, rule: &str) -> Result<u64, String> {
     let Some(of_self) = Kind::of(schema) else {
         return Err(format!("`self` would be {}, which rules cannot see", schema.type_name()));
     };
-    let mut typing = Typing::new(rule, &source, of_self, schema);
+    let mut typing = Typing::new(rule, of_self, schema);
     let result = typing.value(&expression)?;
     if !matches!(result.kind, Kind::Bool) {
         return Err(format!("it yields {}, and a rule is true or false", result.kind.words()));

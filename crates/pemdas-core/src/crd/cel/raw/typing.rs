@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cel::common::ast::{
-    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr, SourceInfo,
-};
+use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
 
 use super::functions::{FUNCTIONS, OPERATORS, ORDERED, Overload, Price, Shape};
 use super::kind::Kind;
@@ -49,26 +47,17 @@ impl<'s> Seen<'s> {
 /// Gives types to the parts of one expression.
 pub(super) struct Typing<'s, 'e> {
     rule: &'e str,
-    source: &'e SourceInfo,
     variables: BTreeMap<String, Seen<'s>>,
 }
 
 type Found<'s> = Result<Seen<'s>, String>;
 
 impl<'s, 'e> Typing<'s, 'e> {
-    pub(super) fn new(rule: &'e str, source: &'e SourceInfo, of_self: Kind<'s>, schema: &'s Schema) -> Self {
+    pub(super) fn new(rule: &'e str, of_self: Kind<'s>, schema: &'s Schema) -> Self {
         let known = Seen::of(schema, 1).unwrap_or_else(|| Seen::new(of_self, size_of(schema), 1));
         let variables =
             ["self", "oldSelf"].into_iter().map(|name| (name.to_owned(), known.clone())).collect();
-        Self { rule, source, variables }
-    }
-
-    /// The text of a part, for messages.
-    fn text(&self, part: &IdedExpr) -> String {
-        let range = self.source.offset_for(part.id).unwrap_or_default();
-        let (start, stop) = (range.0 as usize, range.1 as usize + 1);
-        let text = self.rule.get(start..stop.max(start)).filter(|text| !text.is_empty());
-        text.unwrap_or(self.rule).to_owned()
+        Self { rule, variables }
     }
 
     /// The type, size and cost of a part.
@@ -79,37 +68,37 @@ impl<'s, 'e> Typing<'s, 'e> {
                 Some(seen) => Ok(Seen { cost: 1, ..seen.clone() }),
                 None => Err(format!("it speaks of `{name}`, and there are `self` and `oldSelf`")),
             },
-            Expr::Select(select) => self.select(select, part),
+            Expr::Select(select) => self.select(select),
             Expr::List(list) => {
                 let (mut kind, mut bytes, mut cost) = (Kind::Dyn, 2_u64, NEW_LIST);
                 for element in &list.elements {
                     let seen = self.value(element)?;
-                    kind = kind.with(&seen.kind).ok_or_else(|| {
-                        format!("the list `{}` has items of different types", self.text(part))
-                    })?;
+                    kind = kind
+                        .with(&seen.kind)
+                        .ok_or_else(|| format!("the list `{}` has items of different types", self.rule))?;
                     bytes = bytes.saturating_add(seen.bytes);
                     cost = cost.saturating_add(seen.cost);
                 }
                 let entries = list.elements.len() as u64;
                 Ok(Seen { entries, ..Seen::new(Kind::List(Box::new(kind)), bytes, cost) })
             }
-            Expr::Map(map) => self.map(&map.entries, part),
-            Expr::Call(call) => self.call(call, part),
-            Expr::Comprehension(comprehension) => self.comprehension(comprehension, part),
+            Expr::Map(map) => self.map(&map.entries),
+            Expr::Call(call) => self.call(call),
+            Expr::Comprehension(comprehension) => self.comprehension(comprehension),
             Expr::Struct(_) | Expr::Unspecified => {
-                Err(format!("`{}` is nothing that a rule can hold", self.text(part)))
+                Err(format!("`{}` is nothing that a rule can hold", self.rule))
             }
         }
     }
 
-    fn map(&mut self, entries: &[cel::common::ast::IdedEntryExpr], part: &IdedExpr) -> Found<'s> {
+    fn map(&mut self, entries: &[cel::common::ast::IdedEntryExpr]) -> Found<'s> {
         let (mut keys, mut values, mut bytes, mut cost) = (Kind::Dyn, Kind::Dyn, 2_u64, NEW_MAP);
         for entry in entries {
             let EntryExpr::MapEntry(entry) = &entry.expr else {
-                return Err(format!("`{}` is nothing that a rule can hold", self.text(part)));
+                return Err(format!("`{}` is nothing that a rule can hold", self.rule));
             };
             let (key, value) = (self.value(&entry.key)?, self.value(&entry.value)?);
-            let different = || format!("`{}` has entries of different types", self.text(part));
+            let different = || format!("`{}` has entries of different types", self.rule);
             keys = keys.with(&key.kind).ok_or_else(different)?;
             values = values.with(&value.kind).ok_or_else(different)?;
             bytes = bytes.saturating_add(key.bytes).saturating_add(value.bytes);
@@ -119,7 +108,7 @@ impl<'s, 'e> Typing<'s, 'e> {
         Ok(Seen { entries: entries.len() as u64, ..Seen::new(kind, bytes, cost) })
     }
 
-    fn select(&mut self, select: &SelectExpr, part: &IdedExpr) -> Found<'s> {
+    fn select(&mut self, select: &SelectExpr) -> Found<'s> {
         let from = self.value(&select.operand)?;
         let cost = from.cost.saturating_add(1);
         let mut found = match &from.kind {
@@ -142,7 +131,7 @@ impl<'s, 'e> Typing<'s, 'e> {
                 })?
             }
             other => {
-                return Err(format!("`{}` asks {} for a field", self.text(part), other.words()));
+                return Err(format!("`{}` asks {} for a field", self.rule, other.words()));
             }
         };
         if select.test {
@@ -151,7 +140,7 @@ impl<'s, 'e> Typing<'s, 'e> {
         Ok(found)
     }
 
-    fn call(&mut self, call: &CallExpr, part: &IdedExpr) -> Found<'s> {
+    fn call(&mut self, call: &CallExpr) -> Found<'s> {
         // `sets.contains` is written as a call on a name.
         let namespaced = match call.target.as_deref() {
             Some(IdedExpr { expr: Expr::Ident(name), .. }) if !self.variables.contains_key(name) => {
@@ -187,7 +176,7 @@ impl<'s, 'e> Typing<'s, 'e> {
                     named.iter().find_map(|row| result_of(row, &kinds).map(|kind| (kind, row.price)));
                 fitting.ok_or_else(|| {
                     let given: Vec<String> = kinds.iter().map(|kind| kind.words()).collect();
-                    format!("`{}` does not go with {}", plain(name, &self.text(part)), given.join(" and "))
+                    format!("`{}` does not go with {}", plain(name, self.rule), given.join(" and "))
                 })?
             }
         };
@@ -279,12 +268,12 @@ impl<'s, 'e> Typing<'s, 'e> {
     }
 
     /// `all`, `exists`, `map` and their like, as the parser writes them out.
-    fn comprehension(&mut self, it: &ComprehensionExpr, part: &IdedExpr) -> Found<'s> {
+    fn comprehension(&mut self, it: &ComprehensionExpr) -> Found<'s> {
         let range = self.value(&it.iter_range)?;
         let (first, second) = match &range.kind {
             Kind::List(items) => (Kind::Int, (**items).clone()),
             Kind::Map(keys, values) => ((**keys).clone(), (**values).clone()),
-            other => return Err(format!("`{}` goes through {}", self.text(part), other.words())),
+            other => return Err(format!("`{}` goes through {}", self.rule, other.words())),
         };
         let entry = range.bytes / range.entries.max(1) + 1;
         let of_schema = |kind: Kind<'s>| match range.schema.and_then(inner).and_then(|one| Seen::of(one, 1)) {
@@ -306,7 +295,7 @@ impl<'s, 'e> Typing<'s, 'e> {
         own.push((it.accu_var.clone(), Seen { cost: 1, ..start.clone() }));
         let before: Vec<(String, Option<Seen<'s>>)> =
             own.into_iter().map(|(name, seen)| (name.clone(), self.variables.insert(name, seen))).collect();
-        let inside = self.inside(it, &start, range.entries, part);
+        let inside = self.inside(it, &start, range.entries);
         for (name, seen) in before.into_iter().rev() {
             match seen {
                 Some(seen) => self.variables.insert(name, seen),
@@ -323,17 +312,11 @@ impl<'s, 'e> Typing<'s, 'e> {
         it: &ComprehensionExpr,
         start: &Seen<'s>,
         entries: u64,
-        part: &IdedExpr,
     ) -> Result<(Seen<'s>, u64), String> {
         let condition = self.value(&it.loop_cond)?;
         let step = self.value(&it.loop_step)?;
         let whole = step.kind.with(&start.kind).ok_or_else(|| {
-            format!(
-                "`{}` yields {}, where {} is wanted",
-                self.text(part),
-                step.kind.words(),
-                start.kind.words()
-            )
+            format!("`{}` yields {}, where {} is wanted", self.rule, step.kind.words(), start.kind.words())
         })?;
         let grown = Seen {
             bytes: step.bytes.saturating_mul(entries.max(1)),
