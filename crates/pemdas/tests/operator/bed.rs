@@ -28,10 +28,15 @@ struct Operator(Child);
 
 impl Drop for Operator {
     fn drop(&mut self) {
-        let _ = self.0.kill();
+        drop(self.0.stdin.take());
         let _ = self.0.wait();
     }
 }
+
+/// Runs what it is given, and kills it when its own standard input ends: that is also when the tests have ended, whose
+/// cluster is never dropped.
+const KEEPER: &str =
+    r#""$0" "$@" </dev/null & operator=$!; cat >/dev/null; kill -9 $operator; wait $operator"#;
 
 pub(crate) fn bed() -> &'static Bed {
     static BED: OnceLock<Bed> = OnceLock::new();
@@ -57,8 +62,10 @@ impl Bed {
     /// Starts the operator. Its Lease is short-lived only after a graceful end, so the tests run it alone.
     pub(crate) fn start(&self) {
         let log = File::options().create(true).append(true).open(self.folder.path().join("log")).unwrap();
-        let child = Command::new(env!("CARGO_BIN_EXE_pemdas"))
+        let child = Command::new("sh")
+            .args(["-c", KEEPER, env!("CARGO_BIN_EXE_pemdas")])
             .args(["run", "--alone", "--log-format", "json"])
+            .stdin(Stdio::piped())
             .env("KUBECONFIG", self.folder.path().join("kubeconfig"))
             .env("RUST_LOG", "info,pemdas=debug,pemdas_kube=debug")
             .stderr(Stdio::from(log))
