@@ -42,7 +42,7 @@ pub fn kinds(blueprint: &Blueprint) -> BTreeMap<KindKey, Need> {
         need.metadata_only &= metadata_only;
     };
     for (name, node) in &blueprint.nodes {
-        if let Some((api_version, kind)) = root(blueprint, &node.body) {
+        if let Some((api_version, kind)) = root_kind(blueprint, &node.body) {
             add(&api_version, &kind, false);
         }
         let Some(object) = node.body.identity() else { continue };
@@ -54,7 +54,8 @@ pub fn kinds(blueprint: &Blueprint) -> BTreeMap<KindKey, Need> {
     kinds
 }
 
-fn root(blueprint: &Blueprint, body: &Body) -> Option<(String, String)> {
+/// The API version and kind of a root; nothing for what is none, or for the blueprint's own ConfigMap.
+pub(crate) fn root_kind(blueprint: &Blueprint, body: &Body) -> Option<(String, String)> {
     let Body::Root(root) = body else { return None };
     match &root.target {
         RootTarget::Owned(kind) => {

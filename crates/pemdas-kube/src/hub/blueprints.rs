@@ -16,12 +16,7 @@ use pemdas_core::{
 };
 use serde_json::{Value, json};
 
-use super::{
-    Event, Hub,
-    beside::Task,
-    evaluations::Evaluations,
-    instances::{Standing, root_kind},
-};
+use super::{Event, Hub, beside::Task, evaluations::Evaluations, instances::Standing};
 use crate::{
     call,
     compile::{Compiled, Problem, Verdict},
@@ -103,14 +98,14 @@ impl Loaded {
         let nodes = running.blueprint.nodes.iter();
         nodes
             .filter(|(_, node)| {
-                root_kind(&running.blueprint, &node.body)
+                needs::root_kind(&running.blueprint, &node.body)
                     .is_some_and(|(api_version, name)| KindKey::new(&api_version, &name) == *kind)
             })
             .map(|(name, _)| name.clone())
             .collect()
     }
 
-    /// Whether an object is a root: what a selector picks. While the blueprint goes, nothing new begins.
+    /// Whether an object is a root: what a selector picks.
     pub(super) fn selects(&self, root: &str, live: &Live) -> bool {
         let Some(running) = &self.running else { return false };
         match running.blueprint.nodes.get(root).map(|it| &it.body) {
@@ -261,7 +256,7 @@ impl Hub {
     fn begin_roots(&mut self, name: &BlueprintName, identity: &Identity) {
         let Some(running) = self.blueprints.get(name).and_then(|it| it.running.as_ref()) else { return };
         let roots = running.blueprint.nodes.iter().filter_map(|(root, node)| {
-            let (api_version, kind) = root_kind(&running.blueprint, &node.body)?;
+            let (api_version, kind) = needs::root_kind(&running.blueprint, &node.body)?;
             Some((root.clone(), KindKey::new(&api_version, &kind)))
         });
         let mut found = Vec::new();

@@ -6,7 +6,6 @@ use std::{
 };
 
 use pemdas_core::{
-    blueprint::{Body, RootTarget},
     decide::{Interests, Memo, Mode},
     digest::Digest,
     world::{Fact, KindKey, LedgerFact, Live, ObjectKey, ROOT_LABEL, World},
@@ -392,23 +391,6 @@ impl Hub {
         for id in ids {
             self.learn(id, Fact::NamespaceEnding(ending));
         }
-    }
-}
-
-/// Whether a node is a root of this kind.
-pub(super) fn root_kind(
-    blueprint: &pemdas_core::blueprint::Blueprint,
-    body: &Body,
-) -> Option<(String, String)> {
-    let Body::Root(root) = body else { return None };
-    match &root.target {
-        RootTarget::Owned(kind) => {
-            let owned = blueprint.kinds.get(kind)?;
-            let version = owned.versions.iter().find(|(_, it)| it.stored).or(owned.versions.iter().next());
-            Some((format!("{}/{}", owned.group, version?.0), kind.clone()))
-        }
-        RootTarget::Foreign { api_version, kind, .. } => Some((api_version.clone(), kind.clone())),
-        RootTarget::Blueprint => None,
     }
 }
 

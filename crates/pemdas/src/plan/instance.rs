@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pemdas_core::blueprint::{Blueprint, Body, RootTarget, Selector, SelectorOperator};
+use pemdas_core::blueprint::{Blueprint, Body, RootTarget, Selector};
 use pemdas_core::diagnostic::{Diagnostic, Label, Severity, Span};
 use pemdas_core::graph::{Graph, OWN_ROOT};
 use pemdas_core::world::KindKey;
@@ -182,18 +182,7 @@ fn root_of(
 }
 
 fn picks(selector: &Selector, object: &Value) -> bool {
-    let label = |name: &str| object.pointer("/metadata/labels").and_then(|it| it.get(name)?.as_str());
-    selector.match_labels.iter().all(|(name, value)| label(name) == Some(value))
-        && selector.match_expressions.iter().all(|rule| {
-            let has = label(&rule.key);
-            let among = has.is_some_and(|value| rule.values.iter().any(|it| it == value));
-            match rule.operator {
-                SelectorOperator::In => among,
-                SelectorOperator::NotIn => !among,
-                SelectorOperator::Exists => has.is_some(),
-                SelectorOperator::DoesNotExist => has.is_none(),
-            }
-        })
+    selector.picks(|name| object.pointer("/metadata/labels").and_then(|it| it.get(name)?.as_str()))
 }
 
 impl Instance {
