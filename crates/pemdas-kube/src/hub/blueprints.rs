@@ -30,7 +30,7 @@ use crate::{
 /// The annotation that names the ServiceAccount; without it, the namespace's `default`.
 pub(super) const ACCOUNT_ANNOTATION: &str = "pemdas.dev/service-account";
 /// The annotation in which people find what became of the blueprint.
-pub(super) const STATUS_ANNOTATION: &str = "pemdas.dev/status";
+pub(crate) const STATUS_ANNOTATION: &str = "pemdas.dev/status";
 /// Keeps a blueprint while instances of it live.
 pub(super) const BLUEPRINT_FINALIZER: &str = "pemdas.dev/blueprint";
 /// How long changes of how a blueprint is are gathered.
@@ -40,13 +40,13 @@ const MAX_PROBLEMS: usize = 10;
 
 /// A blueprint: its ConfigMap.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct BlueprintName {
-    pub(super) namespace: String,
-    pub(super) name: String,
+pub(crate) struct BlueprintName {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
 }
 
 impl BlueprintName {
-    pub(super) fn new(namespace: &str, name: &str) -> Self {
+    pub(crate) fn new(namespace: &str, name: &str) -> Self {
         Self { namespace: namespace.to_owned(), name: name.to_owned() }
     }
 }
@@ -363,7 +363,8 @@ impl Hub {
     }
 }
 
-fn live_account(live: &Live, namespace: &str) -> Identity {
+/// The account that a blueprint names.
+pub(crate) fn live_account(live: &Live, namespace: &str) -> Identity {
     let name = live.annotation(ACCOUNT_ANNOTATION).unwrap_or("default").to_owned();
     Identity::Account { namespace: namespace.to_owned(), name }
 }
@@ -388,7 +389,7 @@ fn told(live: &Live) -> Option<Value> {
 }
 
 /// The files of a blueprint.
-fn files(body: &Value) -> BTreeMap<String, String> {
+pub(crate) fn files(body: &Value) -> BTreeMap<String, String> {
     let data = body.get("data").and_then(Value::as_object);
     data.into_iter()
         .flatten()

@@ -195,7 +195,7 @@ impl Instances {
 }
 
 /// The name of an instance: the uid of its root, and what tells apart two blueprints with the same root.
-fn instance_name(blueprint: &BlueprintName, root: &str, uid: &str) -> String {
+pub(crate) fn instance_name(blueprint: &BlueprintName, root: &str, uid: &str) -> String {
     let of = Digest::of(&[], &json!([blueprint.namespace, blueprint.name, root])).short();
     format!("{uid}.{of}")
 }

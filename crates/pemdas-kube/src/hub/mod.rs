@@ -43,13 +43,17 @@ use crate::{
     revisions::Revision,
     watch::News,
 };
-use blueprints::{BlueprintName, Loaded};
+use blueprints::Loaded;
 use instances::Instances;
 use queue::Queue;
 use views::{ViewId, Views};
 
 pub use beside::Beside;
 pub use instances::InstanceId;
+
+pub(crate) use blueprints::{BlueprintName, STATUS_ANNOTATION, files, live_account};
+pub(crate) use instances::instance_name;
+pub(crate) use views::BLUEPRINT_LABEL;
 
 /// Events that wait for the loop.
 const INBOX: usize = 8_192;

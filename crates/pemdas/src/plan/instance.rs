@@ -186,6 +186,15 @@ fn picks(selector: &Selector, object: &Value) -> bool {
 }
 
 impl Instance {
+    /// An object of the cluster that starts a root.
+    pub(super) fn live(object: Value, root: &str, blueprint: &Blueprint) -> Self {
+        let target = match blueprint.nodes.get(root).map(|it| &it.body) {
+            Some(Body::Root(root)) => root.target.clone(),
+            _ => RootTarget::Blueprint,
+        };
+        Self { file: None, object, root: root.to_owned(), target, notes: Vec::new() }
+    }
+
     /// With the contract of its kind applied: its defaults filled, or what it breaks.
     pub(super) fn admitted(
         mut self,

@@ -14,12 +14,15 @@ mod tests;
 use std::path::Path;
 
 use pemdas_core::diagnostic::{Diagnostic, Severity};
+use pemdas_core::evaluate::Evaluator;
 use pemdas_core::plan::{self, Plan};
 use pemdas_core::program::{Program, Revision};
-use pemdas_core::world::ObjectKey;
+use pemdas_core::world::{ObjectKey, World};
+use serde_json::Value;
 
 use crate::input::Given;
 use crate::load::{self, Checked};
+use instance::Instance;
 use observed::Observed;
 
 /// The codes of what keeps an instance from being planned. Each has a page.
@@ -92,6 +95,20 @@ pub(crate) fn make(
             Err(Box::new(checked))
         }
     }
+}
+
+/// The world of a live object that starts a root, with everything in it that decisions are interested in.
+pub(crate) fn look(
+    program: &Program,
+    object: Value,
+    observed: &mut dyn Observed,
+    evaluator: &mut dyn Evaluator,
+    notes: &mut Vec<String>,
+) -> Result<World, Vec<Diagnostic>> {
+    let instance = Instance::live(object, &program.root, &program.blueprint);
+    let mut world = world::of(&program.blueprint, &instance, observed, notes)?;
+    world::shown(program, &mut world, observed, evaluator)?;
+    Ok(world)
 }
 
 /// Plays, then says the plan; split so that what is observed can be asked for more on the way.
