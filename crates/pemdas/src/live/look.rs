@@ -189,6 +189,11 @@ impl<'a> Look<'a> {
         Self { field, root, instance, home, begun: false, given, listed }
     }
 
+    /// Whether its root is being deleted.
+    pub(crate) fn is_going(&self) -> bool {
+        self.root.as_ref().is_some_and(|it| it.terminating)
+    }
+
     fn take(&mut self, live: Live, found: &mut Vec<(String, Live)>) {
         if self.given.insert(live.key.clone()) {
             let api_version =
@@ -268,7 +273,8 @@ impl Observed for Look<'_> {
         }
         if self.field.key.is_none() {
             self.field.note(
-                "the key of the operator's digests may not be read: onces and states look as if they were never run"
+                "the key of the operator's digests may not be read: onces and states look as if they were never run, and Secrets \
+                 as if they changed"
                     .to_owned(),
             );
         }

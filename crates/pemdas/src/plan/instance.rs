@@ -15,7 +15,7 @@ use crate::load::Checked;
 
 /// The instance that was given.
 #[derive(Debug, Clone)]
-pub(super) struct Instance {
+pub(crate) struct Instance {
     /// The name of the file among those of the blueprint, for messages.
     file: Option<String>,
     /// The object.
@@ -126,7 +126,8 @@ fn wanted(blueprint: &Blueprint) -> String {
     kinds.collect::<Vec<_>>().join(", or ")
 }
 
-fn root_of(
+/// The root that an object starts.
+pub(super) fn root_of(
     blueprint: &Blueprint,
     own: bool,
     object: &Value,
@@ -200,7 +201,7 @@ impl Instance {
         mut self,
         renderer: &Renderer<InProcess>,
         blueprint: &Blueprint,
-        checked: &mut Checked,
+        checked: &Checked,
     ) -> Result<Self, Problems> {
         match renderer.admit(blueprint, &self.target, &self.object) {
             Ok(object) => {

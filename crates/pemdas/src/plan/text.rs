@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pemdas_core::plan::{Assumption, Fate, Round, Step, Verb};
+use pemdas_core::plan::{Assumption, Fate, Plan, Round, Step, Verb};
 use serde_json::Value;
 
 use super::{Planned, diff, words};
@@ -32,19 +32,29 @@ pub(crate) fn plan(planned: &Planned, diffs: bool, colour: bool) -> String {
     }
     others(planned, &widths, style, &mut out);
     if diffs {
-        for (at, round) in planned.plan.rounds.iter().enumerate() {
-            for step in &round.steps {
-                difference(at + 1, step, style, &mut out);
-            }
+        differences(&planned.plan, style, &mut out);
+    }
+    notes(planned.notes.iter(), style, &mut out);
+    out
+}
+
+/// The diffs of all that is written.
+pub(super) fn differences(plan: &Plan, style: Style, out: &mut String) {
+    for (at, round) in plan.rounds.iter().enumerate() {
+        for step in &round.steps {
+            difference(at + 1, step, style, out);
         }
     }
-    if !planned.notes.is_empty() {
-        out.push('\n');
-    }
-    for note in &planned.notes {
+}
+
+/// What is good to know, after an empty line.
+pub(super) fn notes<'a>(notes: impl Iterator<Item = &'a String>, style: Style, out: &mut String) {
+    for (at, note) in notes.enumerate() {
+        if at == 0 {
+            out.push('\n');
+        }
         out.push_str(&format!("{} {note}\n", style.dim("note:")));
     }
-    out
 }
 
 /// What is done, in one line.

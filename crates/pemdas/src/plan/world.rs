@@ -102,6 +102,19 @@ pub(super) fn played(
     Ok(super::play(Some(program), world, evaluator))
 }
 
+/// Somebody deletes the root.
+pub(super) fn deleted(world: &mut World) {
+    world.root.seen_going = true;
+    world.root.going_since = Some(world.now);
+    if let Some(live) = &world.root.live {
+        let mut live = (**live).clone();
+        live.terminating = true;
+        // Without a finalizer of anybody it is gone at once.
+        world.root.live = (!live.finalizers.is_empty()).then(|| Arc::new(live));
+    }
+    world.touch_everything();
+}
+
 fn take(world: &mut World, blueprint: &Blueprint, objects: Vec<(String, Live)>) {
     for (api_version, live) in objects {
         if live.key == world.root.key {
