@@ -22,4 +22,5 @@ pub mod refusal;
 pub mod report;
 pub mod resource;
 pub mod revisions;
+pub mod survey;
 pub mod watch;
