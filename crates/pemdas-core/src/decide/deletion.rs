@@ -263,9 +263,13 @@ fn last_steps(world: &World, decision: &mut Decision) {
         }
         LedgerFact::Present { .. } | LedgerFact::Absent | LedgerFact::Unreadable => {}
     }
-    let Some(root) = &world.root.live else { return };
-    let ours: BTreeSet<_> = root.finalizers.iter().filter(|it| it.starts_with(OUR_PREFIX)).collect();
-    if !ours.is_empty() && !world.writes.contains_key(&world.root.key) {
+    let root = world.root.live.as_ref();
+    let Some(root) = root.filter(|it| it.finalizers.iter().any(|it| it.starts_with(OUR_PREFIX))) else {
+        // Only now is the instance over: whoever forgets it earlier leaves something behind.
+        decision.conditions.reconciling = false;
+        return;
+    };
+    if !world.writes.contains_key(&world.root.key) {
         decision.actions.push(Action::Finalize {
             uid: root.uid.clone(),
             resource_version: root.resource_version,

@@ -8,7 +8,7 @@ use crate::action::Action;
 use crate::blueprint::{OnDelete, Replace};
 use crate::decide::decide;
 use crate::explore::lab::{Lab, key};
-use crate::explore::properties::{chain, diamond, drain, renamed, replaced};
+use crate::explore::properties::{chain, diamond, drain, job, renamed, replaced};
 use crate::explore::sim::Sim;
 use crate::world::{FINALIZER, Lease};
 
@@ -64,6 +64,14 @@ pub(super) fn a_replacement_is_ready_before_the_old_goes() {
     sim.set_spec(&json!({ "v": 2 }));
     sim.settle();
     assert!(there(&sim, "Thing", "a-a-1"), "a gap");
+}
+
+pub(super) fn a_one_off_that_ended_uses_nothing() {
+    let mut sim = at_rest(&[job().named_by("before", "root.spec.v")], json!({ "v": 1 }));
+    sim.set_spec(&json!({ "v": 2 }));
+    assert!(sim.settle() && sim.is_ready(), "{:?}", sim.decision);
+    assert!(!there(&sim, "Thing", "a-before-1"), "nobody uses it any more");
+    clean(&sim);
 }
 
 pub(super) fn with_before_the_old_goes_first() {
