@@ -67,7 +67,7 @@ fn go_on(world: &World, root: &Live, warning: &str) -> Decision {
     decision.actions.push(Action::Finalize {
         uid: root.uid.clone(),
         resource_version: root.resource_version,
-        finalizers: root.finalizers.iter().filter(keep).cloned().chain([FINALIZER.to_owned()]).collect(),
+        finalizers: root.finalizers.iter().filter(keep).cloned().collect(),
     });
     if !warning.is_empty() && world.told.get(&None).map(String::as_str) != Some("DeletionSkipped") {
         decision.actions.push(Action::Event(Event {

@@ -122,6 +122,14 @@ pub(super) fn the_nodes_of_the_deletion_run_first() {
     clean(&sim);
 }
 
+pub(super) fn a_deletion_without_order_ends() {
+    let lab = Lab::new().template("a", "Thing", &[]).also("app", "a").template("final", "Thing", &[]);
+    let mut sim = at_rest(&[lab.deleting("final")], json!({ "v": 1 }));
+    delete_root(&mut sim);
+    assert!(sim.settle() && sim.root().is_none(), "{:?}", sim.decision);
+    clean(&sim);
+}
+
 pub(super) fn a_broken_blueprint_blocks_no_removal_and_skips_nothing() {
     let mut sim = at_rest(&[with_deletion()], json!({ "v": 1 }));
     sim.program = None;
