@@ -1,7 +1,7 @@
 //! What goes: renamed and replaced objects, deletions, roots that are gone.
 
 use serde_json::json;
-use std::rc::Rc;
+use std::{rc::Rc, sync::Arc};
 
 use super::{at_rest, clean, delete_root, rounds, stalled, there, v};
 use crate::action::Action;
@@ -10,7 +10,7 @@ use crate::decide::decide;
 use crate::explore::lab::{Lab, key};
 use crate::explore::properties::{chain, diamond, drain, job, renamed, replaced};
 use crate::explore::sim::Sim;
-use crate::world::{FINALIZER, Lease};
+use crate::world::{FINALIZER, Fact, Lease};
 
 pub(super) fn a_renamed_node_keeps_its_object() {
     let mut sim = at_rest(&[chain(), renamed()], json!({ "v": 1 }));
@@ -120,6 +120,17 @@ pub(super) fn the_nodes_of_the_deletion_run_first() {
     sim.settle();
     assert!(sim.root().is_none() && sim.claimed().is_empty() && sim.cluster.ledger.is_none());
     clean(&sim);
+}
+
+pub(super) fn a_late_answer_brings_no_root_back() {
+    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
+    let mut last = (**sim.root().unwrap()).clone();
+    delete_root(&mut sim);
+    assert!(sim.settle() && sim.root().is_none(), "{:?}", sim.decision);
+    last.terminating = true;
+    last.finalizers.clear();
+    sim.world.learn(Fact::Root(Arc::new(last)));
+    assert!(sim.world.root.live.is_none());
 }
 
 pub(super) fn a_deletion_without_order_ends() {
