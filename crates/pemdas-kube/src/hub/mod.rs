@@ -10,6 +10,7 @@
 //! | `actions` | actions sent as calls |
 //! | `queue` | whose turn it is |
 //! | `beside` | definitions, revisions, permissions, reports |
+//! | `rollout` | a new revision over the instances |
 
 mod actions;
 mod beside;
@@ -17,6 +18,7 @@ mod blueprints;
 mod evaluations;
 mod instances;
 mod queue;
+mod rollout;
 mod turn;
 mod views;
 
@@ -43,13 +45,17 @@ use crate::{
     revisions::Revision,
     watch::News,
 };
-use blueprints::{BlueprintName, Loaded};
+use blueprints::Loaded;
 use instances::Instances;
 use queue::Queue;
 use views::{ViewId, Views};
 
 pub use beside::Beside;
 pub use instances::InstanceId;
+
+pub(crate) use blueprints::{BlueprintName, STATUS_ANNOTATION, files, live_account};
+pub(crate) use instances::instance_name;
+pub(crate) use views::BLUEPRINT_LABEL;
 
 /// Events that wait for the loop.
 const INBOX: usize = 8_192;
@@ -83,6 +89,8 @@ enum Event {
     Ended(InstanceId, Vec<Fact>),
     /// A revision was kept, or could not be.
     Stored(BlueprintName, u64, Box<Compiled>, Result<Revision, String>),
+    /// An earlier revision was read, which instances are at; nothing if it cannot be run.
+    Earlier(BlueprintName, pemdas_core::program::Revision, Option<Box<Compiled>>),
     /// How it stands with a definition.
     Definition(BlueprintName, String, Standing),
     /// What an account may not do.
@@ -213,6 +221,7 @@ impl Hub {
                 }
             }
             Event::Stored(name, number, compiled, stored) => self.stored(&name, number, *compiled, stored),
+            Event::Earlier(name, revision, compiled) => self.earlier_read(&name, revision, compiled),
             Event::Definition(name, crd, standing) => self.definition(&name, &crd, standing),
             Event::Reviewed(name, missing) => {
                 if let Some(loaded) = self.blueprints.get_mut(&name) {
