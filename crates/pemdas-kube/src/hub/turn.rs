@@ -72,7 +72,7 @@ impl Hub {
         let standing = Standing::of(&decision);
         let (actions, wake) = (decision.actions.clone(), decision.wake);
         let over = decision.mode == Mode::Removing
-            && decision.nodes.is_empty()
+            && !decision.conditions.reconciling
             && actions.iter().all(|it| matches!(it, Action::Event(_)))
             && (instance.world.root.live.is_none() || !instance.world.root.selected);
         instance.world.decided(&decision);
