@@ -17,6 +17,7 @@ pub mod ledgers;
 pub mod live;
 pub mod metrics;
 pub mod needs;
+mod raw;
 pub mod refusal;
 pub mod report;
 pub mod resource;

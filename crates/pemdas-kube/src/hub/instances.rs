@@ -42,6 +42,8 @@ pub(super) struct Instance {
     pub(super) following: Option<(Place, Task)>,
     /// Ready, stalled or neither, as of its last turn.
     pub(super) standing: Option<Standing>,
+    /// Since when it is on its way: it wrote, and is not done.
+    pub(super) moving: Option<u64>,
     /// Where it is on the way to the revision that runs.
     pub(super) seat: Seat,
 }
@@ -319,6 +321,7 @@ impl Hub {
             wake: None,
             following: None,
             standing: None,
+            moving: None,
             seat: Seat::default(),
         };
         let id = self.instances.insert(instance);

@@ -11,6 +11,7 @@
 //! | `queue` | whose turn it is |
 //! | `beside` | definitions, revisions, permissions, reports |
 //! | `rollout` | a new revision over the instances |
+//! | `runway` | who may write now |
 
 mod actions;
 mod beside;
@@ -19,6 +20,7 @@ mod evaluations;
 mod instances;
 mod queue;
 mod rollout;
+mod runway;
 mod turn;
 mod views;
 
@@ -48,6 +50,7 @@ use crate::{
 use blueprints::Loaded;
 use instances::Instances;
 use queue::Queue;
+use runway::Runway;
 use views::{ViewId, Views};
 
 pub use beside::Beside;
@@ -117,6 +120,9 @@ pub struct Hub {
     queue: Queue,
     timers: BTreeSet<(u64, InstanceId)>,
     flights: Arc<Semaphore>,
+    runway: Runway,
+    /// Whose turn was waited for on the runway.
+    cleared: Option<InstanceId>,
     ledgers: HashMap<String, LedgerFact>,
     compilations: u64,
     report_due: bool,
@@ -152,6 +158,8 @@ impl Hub {
                     queue: Queue::default(),
                     timers: BTreeSet::new(),
                     flights: Arc::new(Semaphore::new(MAX_FLIGHTS)),
+                    runway: Runway::default(),
+                    cleared: None,
                     ledgers: HashMap::new(),
                     compilations: 0,
                     report_due: false,
@@ -271,9 +279,10 @@ impl Hub {
 
     fn take_turns(&mut self) {
         for _ in 0..MAX_TURNS {
-            let Some(id) = self.queue.pop() else { return };
+            let Some(id) = self.queue.pop() else { break };
             self.turn(id);
         }
+        self.clear_runway();
     }
 
     /// Has something done beside the loop; its end is told as facts.

@@ -61,15 +61,18 @@ impl Hub {
         let Some(instance) = self.instances.get_mut(id) else { return };
         let running = revision_of(&self.blueprints, instance);
         let program = running.and_then(|it| it.programs.get(&instance.root)).cloned();
-        let decision = instance.memo.decide(program.as_deref(), &instance.world).clone();
+        let mut decision = instance.memo.decide(program.as_deref(), &instance.world).clone();
         if self.held_back(id, &decision) {
             return; // its turn in the rollout brings it back
+        }
+        if !self.may_write(id, &mut decision) {
+            return; // it gets another turn when others have landed
         }
         let Some(instance) = self.instances.get_mut(id) else { return };
         let standing = Standing::of(&decision);
         let (actions, wake) = (decision.actions.clone(), decision.wake);
         let over = decision.mode == Mode::Removing
-            && decision.nodes.is_empty()
+            && !decision.conditions.reconciling
             && actions.iter().all(|it| matches!(it, Action::Event(_)))
             && (instance.world.root.live.is_none() || !instance.world.root.selected);
         instance.world.decided(&decision);
