@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use k8s_openapi::api::core::v1::ObjectReference;
 use pemdas_core::{
     action::Event as Told,
-    blueprint::Body,
+    blueprint::{Body, Rollout},
     crd::install::{Maker, Policy},
     world::{Fact, Owner, World, owner},
 };
@@ -64,10 +64,17 @@ impl Hub {
         content: Content,
     ) {
         let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
-        let (post, name) = (self.post.clone(), name.clone());
+        let (post, name, mut compiled) = (self.post.clone(), name.clone(), compiled);
         tokio::spawn(async move {
             let mut pause = 1;
             let stored = loop {
+                if compiled.blueprint.rollout.is_none()
+                    && revisions.is_of_another_library(&name.name, &content).await.unwrap_or(true)
+                {
+                    // Nobody asked for a change: it reaches one instance after the other, and stops where one stalls.
+                    tracing::warn!(blueprint = %name, "the library of this binary is another one than the last revision's: it is rolled out with care");
+                    compiled.blueprint.rollout = Some(Rollout::CAREFUL);
+                }
                 match revisions.store(&name.name, &content).await {
                     Ok(revision) => break Ok(revision),
                     Err(crate::revisions::Trouble::Api(error)) if pause < 64 => {
@@ -86,7 +93,7 @@ impl Hub {
     pub(super) fn find_last_good(&self, name: &BlueprintName, number: u64, identity: &Identity) {
         let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
         let (post, name, identity) = (self.post.clone(), name.clone(), identity.clone());
-        let compiler = self.compiler.clone();
+        let (compiler, library) = (self.compiler.clone(), self.beside.library.clone());
         tokio::spawn(async move {
             let known = match revisions.list(&name.name).await {
                 Ok(known) => known,
@@ -100,10 +107,14 @@ impl Hub {
                     continue;
                 };
                 let (compiler, identity) = (compiler.clone(), identity.clone());
+                let same_library = content.library == library;
                 let compiled = tokio::task::spawn_blocking(move || {
                     compiler.compile(&identity, &content.sources).compiled
                 });
-                if let Ok(Some(compiled)) = compiled.await {
+                if let Ok(Some(mut compiled)) = compiled.await {
+                    if !same_library {
+                        compiled.blueprint.rollout.get_or_insert(Rollout::CAREFUL);
+                    }
                     let _ended =
                         post.send(Event::Stored(name, number, Box::new(compiled), Ok(revision))).await;
                     return;
@@ -200,7 +211,7 @@ impl Hub {
     /// Follows the Service of a `report`, once it is there.
     pub(super) fn follow_report(&mut self, id: InstanceId) {
         let Some(instance) = self.instances.get_mut(id) else { return };
-        let running = self.blueprints.get(&instance.blueprint).and_then(|it| it.running.as_ref());
+        let running = super::rollout::revision_of(&self.blueprints, instance);
         let report = running.and_then(|it| it.blueprint.nodes.get(&instance.root)?.report.as_ref());
         let place = report.and_then(|report| {
             let (namespace, service) = service_of(&instance.world, &report.service)?;

@@ -16,7 +16,7 @@ use pemdas_core::{
 };
 use serde_json::{Value, json};
 
-use super::{Event, Hub, beside::Task, evaluations::Evaluations, instances::Standing};
+use super::{Event, Hub, beside::Task, evaluations::Evaluations, instances::Standing, rollout::Rolling};
 use crate::{
     call,
     compile::{Compiled, Problem, Verdict},
@@ -30,7 +30,7 @@ use crate::{
 /// The annotation that names the ServiceAccount; without it, the namespace's `default`.
 pub(super) const ACCOUNT_ANNOTATION: &str = "pemdas.dev/service-account";
 /// The annotation in which people find what became of the blueprint.
-pub(super) const STATUS_ANNOTATION: &str = "pemdas.dev/status";
+pub(crate) const STATUS_ANNOTATION: &str = "pemdas.dev/status";
 /// Keeps a blueprint while instances of it live.
 pub(super) const BLUEPRINT_FINALIZER: &str = "pemdas.dev/blueprint";
 /// How long changes of how a blueprint is are gathered.
@@ -40,13 +40,13 @@ const MAX_PROBLEMS: usize = 10;
 
 /// A blueprint: its ConfigMap.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct BlueprintName {
-    pub(super) namespace: String,
-    pub(super) name: String,
+pub(crate) struct BlueprintName {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
 }
 
 impl BlueprintName {
-    pub(super) fn new(namespace: &str, name: &str) -> Self {
+    pub(crate) fn new(namespace: &str, name: &str) -> Self {
         Self { namespace: namespace.to_owned(), name: name.to_owned() }
     }
 }
@@ -64,7 +64,14 @@ pub(super) struct Running {
     /// By root.
     pub(super) programs: BTreeMap<String, Arc<Program>>,
     pub(super) evaluations: Evaluations,
-    _definitions: Vec<(Kept, Task)>,
+    definitions: Vec<(Kept, Task)>,
+}
+
+impl Running {
+    /// Another revision runs: its definitions are looked after, and not those of this one.
+    pub(super) fn retire(&mut self) {
+        self.definitions.clear();
+    }
 }
 
 /// A blueprint that was seen.
@@ -80,6 +87,8 @@ pub(super) struct Loaded {
     pub(super) definitions: BTreeMap<String, String>,
     /// What the account may not do.
     pub(super) missing: Vec<String>,
+    /// How its revision reaches the instances.
+    pub(super) rolling: Rolling,
     /// Kinds of earlier revisions, of which objects may be left.
     kinds: BTreeSet<KindKey>,
     problems: Vec<Problem>,
@@ -138,6 +147,7 @@ impl Hub {
             running: None,
             definitions: BTreeMap::new(),
             missing: Vec::new(),
+            rolling: Rolling::default(),
             kinds: BTreeSet::new(),
             problems: Vec::new(),
             told: told(live),
@@ -218,7 +228,6 @@ impl Hub {
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
         let ordinal = stored.ordinal;
         let revision = Revision { name: stored.name.clone(), ordinal };
-        let programs = programs(&compiled, &revision);
         let account = live_account(&loaded.live, &name.namespace);
         if loaded.identity != account {
             // Whoever may do something now is not who could before: its instances begin anew.
@@ -234,13 +243,9 @@ impl Hub {
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
         loaded.kinds.extend(kinds.keys().cloned());
         let identity = loaded.identity.clone();
-        loaded.running = Some(Running {
-            evaluations: Evaluations::start(compiled.evaluator, self.post.clone()),
-            blueprint: compiled.blueprint,
-            revision,
-            programs,
-            _definitions: definitions,
-        });
+        let running = self.made_ready(compiled, revision, definitions);
+        let old = self.blueprints.get_mut(name).and_then(|it| it.running.replace(running));
+        self.rolls(name, old);
         for (kind, need) in &kinds {
             self.watch_kind(name, &identity, &need.api_version, &kind.kind, need.metadata_only);
         }
@@ -250,6 +255,22 @@ impl Hub {
         self.begin_roots(name, &identity);
         self.own_root(name);
         self.review(name);
+    }
+
+    /// A revision made ready to run.
+    pub(super) fn made_ready(
+        &self,
+        compiled: Compiled,
+        revision: Revision,
+        definitions: Vec<(Kept, Task)>,
+    ) -> Running {
+        Running {
+            programs: programs(&compiled, &revision),
+            evaluations: Evaluations::start(compiled.evaluator, self.post.clone()),
+            blueprint: compiled.blueprint,
+            revision,
+            definitions,
+        }
     }
 
     /// Roots of kinds that were listed before the blueprint spoke of them as roots.
@@ -322,7 +343,7 @@ impl Hub {
             let counts = self.instances.count(name);
             let total: usize = counts.values().sum();
             let live = loaded.live.clone();
-            let status = json!({
+            let mut status = json!({
                 "revision": loaded.running.as_ref().map(|it| it.revision.name.clone()),
                 "ordinal": loaded.running.as_ref().map(|it| it.revision.ordinal),
                 "account": loaded.identity.to_string(),
@@ -335,6 +356,9 @@ impl Hub {
                 "missing": loaded.missing.iter().take(MAX_PROBLEMS).collect::<Vec<_>>(),
                 "problems": loaded.problems.iter().take(MAX_PROBLEMS).collect::<Vec<_>>(),
             });
+            if let Some(rollout) = loaded.rolling.told() {
+                status["rollout"] = rollout.clone();
+            }
             // An instance whose root is the ConfigMap itself holds it with finalizers of its own.
             let own = loaded.running.as_ref().is_some_and(|it| it.programs.contains_key(OWN_ROOT));
             let held = total > 0 && !own;
@@ -363,7 +387,8 @@ impl Hub {
     }
 }
 
-fn live_account(live: &Live, namespace: &str) -> Identity {
+/// The account that a blueprint names.
+pub(crate) fn live_account(live: &Live, namespace: &str) -> Identity {
     let name = live.annotation(ACCOUNT_ANNOTATION).unwrap_or("default").to_owned();
     Identity::Account { namespace: namespace.to_owned(), name }
 }
@@ -388,7 +413,7 @@ fn told(live: &Live) -> Option<Value> {
 }
 
 /// The files of a blueprint.
-fn files(body: &Value) -> BTreeMap<String, String> {
+pub(crate) fn files(body: &Value) -> BTreeMap<String, String> {
     let data = body.get("data").and_then(Value::as_object);
     data.into_iter()
         .flatten()

@@ -16,6 +16,7 @@ use super::{
     Hub,
     beside::Task,
     blueprints::BlueprintName,
+    rollout::Seat,
     views::{Purpose, ViewId},
 };
 use crate::{identity::Identity, ledgers, metrics::InstanceState, report::Place};
@@ -41,6 +42,10 @@ pub(super) struct Instance {
     pub(super) following: Option<(Place, Task)>,
     /// Ready, stalled or neither, as of its last turn.
     pub(super) standing: Option<Standing>,
+    /// Since when it is on its way: it wrote, and is not done.
+    pub(super) moving: Option<u64>,
+    /// Where it is on the way to the revision that runs.
+    pub(super) seat: Seat,
 }
 
 /// How an instance is, for those who count.
@@ -195,7 +200,7 @@ impl Instances {
 }
 
 /// The name of an instance: the uid of its root, and what tells apart two blueprints with the same root.
-fn instance_name(blueprint: &BlueprintName, root: &str, uid: &str) -> String {
+pub(crate) fn instance_name(blueprint: &BlueprintName, root: &str, uid: &str) -> String {
     let of = Digest::of(&[], &json!([blueprint.namespace, blueprint.name, root])).short();
     format!("{uid}.{of}")
 }
@@ -316,6 +321,8 @@ impl Hub {
             wake: None,
             following: None,
             standing: None,
+            moving: None,
+            seat: Seat::default(),
         };
         let id = self.instances.insert(instance);
         self.report_soon();

@@ -10,6 +10,8 @@
 //! | `actions` | actions sent as calls |
 //! | `queue` | whose turn it is |
 //! | `beside` | definitions, revisions, permissions, reports |
+//! | `rollout` | a new revision over the instances |
+//! | `runway` | who may write now |
 
 mod actions;
 mod beside;
@@ -17,6 +19,8 @@ mod blueprints;
 mod evaluations;
 mod instances;
 mod queue;
+mod rollout;
+mod runway;
 mod turn;
 mod views;
 
@@ -43,13 +47,18 @@ use crate::{
     revisions::Revision,
     watch::News,
 };
-use blueprints::{BlueprintName, Loaded};
+use blueprints::Loaded;
 use instances::Instances;
 use queue::Queue;
+use runway::Runway;
 use views::{ViewId, Views};
 
 pub use beside::Beside;
 pub use instances::InstanceId;
+
+pub(crate) use blueprints::{BlueprintName, STATUS_ANNOTATION, files, live_account};
+pub(crate) use instances::instance_name;
+pub(crate) use views::BLUEPRINT_LABEL;
 
 /// Events that wait for the loop.
 const INBOX: usize = 8_192;
@@ -83,6 +92,8 @@ enum Event {
     Ended(InstanceId, Vec<Fact>),
     /// A revision was kept, or could not be.
     Stored(BlueprintName, u64, Box<Compiled>, Result<Revision, String>),
+    /// An earlier revision was read, which instances are at; nothing if it cannot be run.
+    Earlier(BlueprintName, pemdas_core::program::Revision, Option<Box<Compiled>>),
     /// How it stands with a definition.
     Definition(BlueprintName, String, Standing),
     /// What an account may not do.
@@ -109,6 +120,9 @@ pub struct Hub {
     queue: Queue,
     timers: BTreeSet<(u64, InstanceId)>,
     flights: Arc<Semaphore>,
+    runway: Runway,
+    /// Whose turn was waited for on the runway.
+    cleared: Option<InstanceId>,
     ledgers: HashMap<String, LedgerFact>,
     compilations: u64,
     report_due: bool,
@@ -144,6 +158,8 @@ impl Hub {
                     queue: Queue::default(),
                     timers: BTreeSet::new(),
                     flights: Arc::new(Semaphore::new(MAX_FLIGHTS)),
+                    runway: Runway::default(),
+                    cleared: None,
                     ledgers: HashMap::new(),
                     compilations: 0,
                     report_due: false,
@@ -213,6 +229,7 @@ impl Hub {
                 }
             }
             Event::Stored(name, number, compiled, stored) => self.stored(&name, number, *compiled, stored),
+            Event::Earlier(name, revision, compiled) => self.earlier_read(&name, revision, compiled),
             Event::Definition(name, crd, standing) => self.definition(&name, &crd, standing),
             Event::Reviewed(name, missing) => {
                 if let Some(loaded) = self.blueprints.get_mut(&name) {
@@ -262,9 +279,10 @@ impl Hub {
 
     fn take_turns(&mut self) {
         for _ in 0..MAX_TURNS {
-            let Some(id) = self.queue.pop() else { return };
+            let Some(id) = self.queue.pop() else { break };
             self.turn(id);
         }
+        self.clear_runway();
     }
 
     /// Has something done beside the loop; its end is told as facts.
