@@ -4,6 +4,7 @@
 mod bed;
 mod blueprints;
 mod claims;
+mod contracts;
 mod cost;
 mod examples;
 mod memory;
