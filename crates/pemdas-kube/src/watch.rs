@@ -5,15 +5,15 @@ use std::time::Duration;
 use futures::StreamExt;
 use kube::{
     Api, Client,
-    api::{ApiResource, DynamicObject},
-    core::{DynamicResourceScope, PartialObjectMeta, Status},
+    api::ApiResource,
+    core::{DynamicResourceScope, Status},
     runtime::{WatchStreamExt, watcher},
 };
 use pemdas_core::world::{KindKey, Live, ObjectKey};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::{live, resource::Resource};
+use crate::{live, raw::Raw, resource::Resource};
 
 /// How many objects one page of a list has.
 const PAGE: u32 = 2_000;
@@ -58,12 +58,12 @@ pub async fn follow(client: Client, watched: Watched, sender: mpsc::Sender<News>
     let api_version = watched.resource.api_version.clone();
     let namespace = watched.namespace.filter(|_| watched.resource.namespaced);
     if watched.metadata_only {
-        let api: Api<PartialObjectMeta<DynamicObject>> = api(client, namespace.as_deref(), &resource);
+        let api: Api<Raw<true>> = api(client, namespace.as_deref(), &resource);
         let events = watcher(api, config).default_backoff();
         let events = events.map(|event| event.map(|event| read(event, &kind, &api_version)));
         forward(events, sender).await;
     } else {
-        let api: Api<DynamicObject> = api(client, namespace.as_deref(), &resource);
+        let api: Api<Raw<false>> = api(client, namespace.as_deref(), &resource);
         let events = watcher(api, config).default_backoff();
         let events = events.map(|event| event.map(|event| read(event, &kind, &api_version)));
         forward(events, sender).await;
@@ -91,9 +91,13 @@ enum Read {
     Gone(Option<Live>),
 }
 
-fn read<K: serde::Serialize>(event: watcher::Event<K>, kind: &KindKey, api_version: &str) -> Read {
-    let live = |object: K| {
-        let mut body = serde_json::to_value(object).ok()?;
+fn read<const METADATA_ONLY: bool>(
+    event: watcher::Event<Raw<METADATA_ONLY>>,
+    kind: &KindKey,
+    api_version: &str,
+) -> Read {
+    let live = |object: Raw<METADATA_ONLY>| {
+        let mut body = object.body;
         // Objects of a list do not say what they are.
         let fields = body.as_object_mut()?;
         fields.insert("apiVersion".to_owned(), Value::from(api_version));

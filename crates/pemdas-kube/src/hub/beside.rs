@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use k8s_openapi::api::core::v1::ObjectReference;
 use pemdas_core::{
     action::Event as Told,
-    blueprint::{Blueprint, Body},
+    blueprint::{Blueprint, Body, Rollout},
     crd::install::{Maker, Policy},
     world::{Fact, KindKey, Live, Owner, World, owner},
 };
@@ -78,9 +78,17 @@ impl Hub {
     ) {
         let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
         let (post, name, turn) = (self.post.clone(), name.clone(), self.turn_to_keep(name));
+        let mut compiled = compiled;
         tokio::spawn(async move {
             let mut pause = 1;
             let stored = loop {
+                if compiled.blueprint.rollout.is_none()
+                    && revisions.is_of_another_library(&name.name, &content).await.unwrap_or(true)
+                {
+                    // Nobody asked for a change: it reaches one instance after the other, and stops where one stalls.
+                    tracing::warn!(blueprint = %name, "the library of this binary is another one than the last revision's: it is rolled out with care");
+                    compiled.blueprint.rollout = Some(Rollout::CAREFUL);
+                }
                 let alone = turn.lock().await;
                 let kept = revisions.keep(&name.name, &content, &about).await;
                 drop(alone);
@@ -102,7 +110,7 @@ impl Hub {
     pub(super) fn find_last_good(&self, name: &BlueprintName, number: u64, identity: &Identity) {
         let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
         let (post, name, identity) = (self.post.clone(), name.clone(), identity.clone());
-        let compiler = self.compiler.clone();
+        let (compiler, library) = (self.compiler.clone(), self.beside.library.clone());
         tokio::spawn(async move {
             let known = match revisions.known(&name.name).await {
                 Ok(known) => known,
@@ -118,10 +126,14 @@ impl Hub {
                     continue;
                 };
                 let (compiler, identity) = (compiler.clone(), identity.clone());
+                let same_library = content.library == library;
                 let compiled = tokio::task::spawn_blocking(move || {
                     compiler.compile(&identity, &content.sources).compiled
                 });
-                if let Ok(Some(compiled)) = compiled.await {
+                if let Ok(Some(mut compiled)) = compiled.await {
+                    if !same_library {
+                        compiled.blueprint.rollout.get_or_insert(Rollout::CAREFUL);
+                    }
                     let kept = Kept { revision, all: all.clone() };
                     let _ended = post.send(Event::Stored(name, number, Box::new(compiled), Ok(kept))).await;
                     return;
@@ -247,7 +259,7 @@ impl Hub {
     /// Follows the Service of a `report`, once it is there.
     pub(super) fn follow_report(&mut self, id: InstanceId) {
         let Some(instance) = self.instances.get_mut(id) else { return };
-        let running = self.blueprints.get(&instance.blueprint).and_then(|it| it.running.as_ref());
+        let running = super::rollout::revision_of(&self.blueprints, instance);
         let report = running.and_then(|it| it.blueprint.nodes.get(&instance.root)?.report.as_ref());
         let place = report.and_then(|report| {
             let (namespace, service) = service_of(&instance.world, &report.service)?;

@@ -25,6 +25,7 @@ use super::{
     lookouts::MAX_NAMESPACES,
     owners::Judged,
     past::{Past, no_sources},
+    rollout::Rolling,
 };
 use crate::{
     call,
@@ -39,7 +40,7 @@ use crate::{
 /// The annotation that names the ServiceAccount; without it, the namespace's `default`.
 pub(super) const ACCOUNT_ANNOTATION: &str = "pemdas.dev/service-account";
 /// The annotation in which people find what became of the blueprint.
-pub(super) const STATUS_ANNOTATION: &str = "pemdas.dev/status";
+pub(crate) const STATUS_ANNOTATION: &str = "pemdas.dev/status";
 /// The annotation that says who makes the definitions of a blueprint's kinds: `create`, `await` or `publish`.
 const DEFINITIONS_ANNOTATION: &str = "pemdas.dev/crds";
 /// The annotation in which people find the definitions that they are to install.
@@ -55,13 +56,13 @@ const MAX_PROBLEMS: usize = 10;
 
 /// A blueprint: its ConfigMap.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct BlueprintName {
-    pub(super) namespace: String,
-    pub(super) name: String,
+pub(crate) struct BlueprintName {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
 }
 
 impl BlueprintName {
-    pub(super) fn new(namespace: &str, name: &str) -> Self {
+    pub(crate) fn new(namespace: &str, name: &str) -> Self {
         Self { namespace: namespace.to_owned(), name: name.to_owned() }
     }
 }
@@ -83,7 +84,14 @@ pub(super) struct Running {
     pub(super) owned: BTreeMap<String, String>,
     /// The definitions, where people are to install them.
     published: Option<String>,
-    _definitions: Vec<(Kept, Task)>,
+    definitions: Vec<(Kept, Task)>,
+}
+
+impl Running {
+    /// Another revision runs: its definitions are looked after, and not those of this one.
+    pub(super) fn retire(&mut self) {
+        self.definitions.clear();
+    }
 }
 
 /// A blueprint that was seen.
@@ -105,6 +113,8 @@ pub(super) struct Loaded {
     pub(super) missing: Vec<String>,
     /// By definition: whose its kind is, once that is known.
     pub(super) judged: BTreeMap<String, Judged>,
+    /// How its revision reaches the instances.
+    pub(super) rolling: Rolling,
     /// By revision that is kept: the kinds it speaks of. Objects of them may be left.
     pub(super) revisions: BTreeMap<String, BTreeSet<(String, String)>>,
     /// Earlier revisions that deletions need.
@@ -135,6 +145,7 @@ impl Loaded {
             definitions: BTreeMap::new(),
             missing: Vec::new(),
             judged: BTreeMap::new(),
+            rolling: Rolling::default(),
             revisions: BTreeMap::new(),
             past: BTreeMap::new(),
             tending: false,
@@ -312,13 +323,14 @@ impl Hub {
         let kinds = needs::kinds(&compiled.blueprint);
         let definitions = self.keep_definitions(name, &compiled, stored);
         let published = self.published(name, &compiled, stored);
-        let running = Running { published, ..self.running(compiled, revision, definitions) };
+        let running = Running { published, ..self.made_ready(compiled, revision, definitions) };
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
         let identity = loaded.identity.clone();
-        loaded.running = Some(running);
+        let old = loaded.running.replace(running);
         loaded.tended = 0;
         // Objects of kinds that only earlier revisions name may be left.
         let earlier: BTreeSet<_> = loaded.revisions.values().flatten().cloned().collect();
+        self.rolls(name, old);
         for (kind, need) in &kinds {
             self.watch_kind(name, &identity, &need.api_version, &kind.kind, need.metadata_only);
         }
@@ -338,7 +350,7 @@ impl Hub {
     }
 
     /// A revision made ready to run.
-    pub(super) fn running(
+    pub(super) fn made_ready(
         &self,
         compiled: Compiled,
         revision: Revision,
@@ -356,7 +368,7 @@ impl Hub {
             blueprint: compiled.blueprint,
             revision,
             published: None,
-            _definitions: definitions,
+            definitions,
         }
     }
 
@@ -425,7 +437,8 @@ impl Hub {
         let Some(resource) = Resource::built_in("v1", "ConfigMap") else { return };
         let client = self.clients.of(&Identity::Pemdas);
         let rivals = self.rivals();
-        for (name, loaded) in self.blueprints.iter_mut().filter(|(_, it)| !it.gone) {
+        // Of what was not read yet nothing is known: what another process told stands.
+        for (name, loaded) in self.blueprints.iter_mut().filter(|(_, it)| it.read && !it.gone) {
             let counts = self.instances.count(name);
             let total: usize = counts.values().sum();
             let live = loaded.live.clone();
@@ -447,10 +460,15 @@ impl Hub {
             if !loaded.namespaces.is_empty() {
                 status["namespaces"] = json!(loaded.namespaces);
             }
+            if let Some(rollout) = loaded.rolling.told() {
+                status["rollout"] = rollout.clone();
+            }
             let published = loaded.running.as_ref().and_then(|it| it.published.clone());
             // An instance whose root is the ConfigMap itself holds it with finalizers of its own.
             let own = loaded.running.as_ref().is_some_and(|it| it.programs.contains_key(OWN_ROOT));
-            let held = total > 0 && !own;
+            // While no revision runs, nobody knows whether there are instances.
+            let unknown = loaded.running.is_none() && live.finalizers.contains(BLUEPRINT_FINALIZER);
+            let held = (total > 0 || unknown) && !own;
             let wanted = json!([status, held, published]);
             if loaded.reporting || loaded.told.as_ref() == Some(&wanted) {
                 continue;
@@ -500,7 +518,8 @@ impl Hub {
     }
 }
 
-fn live_account(live: &Live, namespace: &str) -> Identity {
+/// The account that a blueprint names.
+pub(crate) fn live_account(live: &Live, namespace: &str) -> Identity {
     let name = live.annotation(ACCOUNT_ANNOTATION).unwrap_or("default").to_owned();
     Identity::Account { namespace: namespace.to_owned(), name }
 }
@@ -544,7 +563,7 @@ pub(super) fn policy(live: &Live) -> Policy {
 }
 
 /// The files of a blueprint.
-fn files(body: &Value) -> BTreeMap<String, String> {
+pub(crate) fn files(body: &Value) -> BTreeMap<String, String> {
     let data = body.get("data").and_then(Value::as_object);
     data.into_iter()
         .flatten()

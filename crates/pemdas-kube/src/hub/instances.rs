@@ -18,6 +18,7 @@ use super::{
     Event, Hub,
     beside::{Task, reference},
     blueprints::BlueprintName,
+    rollout::Seat,
     views::{Purpose, ViewId},
 };
 use crate::{identity::Identity, ledgers, metrics::InstanceState, report::Place};
@@ -54,6 +55,10 @@ pub(super) struct Instance {
     pub(super) following: Option<(Place, Task)>,
     /// Ready, stalled or neither, as of its last turn.
     pub(super) standing: Option<Standing>,
+    /// Since when it is on its way: it wrote, and is not done.
+    pub(super) moving: Option<u64>,
+    /// Where it is on the way to the revision that runs.
+    pub(super) seat: Seat,
 }
 
 /// How an instance is, for those who count.
@@ -208,7 +213,7 @@ impl Instances {
 }
 
 /// The name of an instance: the uid of its root, and what tells apart two blueprints with the same root.
-fn instance_name(blueprint: &BlueprintName, root: &str, uid: &str) -> String {
+pub(crate) fn instance_name(blueprint: &BlueprintName, root: &str, uid: &str) -> String {
     let of = Digest::of(&[], &json!([blueprint.namespace, blueprint.name, root])).short();
     format!("{uid}.{of}")
 }
@@ -385,6 +390,8 @@ impl Hub {
             counted: 0,
             following: None,
             standing: None,
+            moving: None,
+            seat: Seat::default(),
         };
         let kinds = self.views.kinds_of(blueprint, &instance.identity);
         let id = self.instances.insert(instance);

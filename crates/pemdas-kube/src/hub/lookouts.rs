@@ -527,6 +527,8 @@ impl Hub {
                 (Some(Place::Asking), None) => self.open_alone(identity, kind, place),
                 (Some(Place::Asking), Some(false)) => self.refuse(identity, kind, place),
                 (Some(Place::Refused), Some(true)) => {
+                    // Whoever grants one right grants others too.
+                    self.beside.access.forget(identity);
                     if place.is_none() {
                         self.close_namespaces(identity, kind);
                     }

@@ -13,6 +13,8 @@
 //! | `past` | revisions that do not run any more, and what is left of them |
 //! | `owners` | which blueprint serves a kind |
 //! | `beside` | definitions, revisions, permissions, reports |
+//! | `rollout` | a new revision over the instances |
+//! | `runway` | who may write now |
 
 mod actions;
 mod beside;
@@ -23,6 +25,8 @@ mod lookouts;
 mod owners;
 mod past;
 mod queue;
+mod rollout;
+mod runway;
 mod turn;
 mod views;
 
@@ -49,13 +53,18 @@ use crate::{
     revisions::Kept,
     watch::News,
 };
-use blueprints::{BlueprintName, Loaded};
+use blueprints::Loaded;
 use instances::Instances;
 use queue::Queue;
+use runway::Runway;
 use views::{ViewId, Views};
 
 pub use beside::Beside;
 pub use instances::InstanceId;
+
+pub(crate) use blueprints::{BlueprintName, STATUS_ANNOTATION, files, live_account};
+pub(crate) use instances::instance_name;
+pub(crate) use views::BLUEPRINT_LABEL;
 
 /// Events that wait for the loop.
 const INBOX: usize = 8_192;
@@ -91,7 +100,9 @@ enum Event {
     Ended(InstanceId, Vec<Fact>),
     /// A revision was kept, or could not be.
     Stored(BlueprintName, u64, Box<Compiled>, Result<Kept, String>),
-    /// A revision that does not run any more was read again; nothing if that cannot be.
+    /// An earlier revision was read, which instances are at; nothing if it cannot be run.
+    Earlier(BlueprintName, pemdas_core::program::Revision, Option<Box<Compiled>>),
+    /// A revision that a deletion began with was read again; nothing if that cannot be.
     Past(BlueprintName, String, Option<Box<Compiled>>),
     /// Revisions of a blueprint that nothing named are gone.
     Pruned(BlueprintName, Vec<String>),
@@ -131,6 +142,9 @@ pub struct Hub {
     queue: Queue,
     timers: BTreeSet<(u64, InstanceId)>,
     flights: Arc<Semaphore>,
+    runway: Runway,
+    /// Whose turn was waited for on the runway.
+    cleared: Option<InstanceId>,
     ledgers: HashMap<String, LedgerFact>,
     compilations: u64,
     report_due: bool,
@@ -170,6 +184,8 @@ impl Hub {
                     queue: Queue::default(),
                     timers: BTreeSet::new(),
                     flights: Arc::new(Semaphore::new(MAX_FLIGHTS)),
+                    runway: Runway::default(),
+                    cleared: None,
                     ledgers: HashMap::new(),
                     compilations: 0,
                     report_due: false,
@@ -247,6 +263,7 @@ impl Hub {
             Event::Tend(name) => self.tend(&name),
             Event::Recheck(identity, kind) => self.recheck(identity, kind),
             Event::Rechecked(identity, kind, answers) => self.rechecked(&identity, &kind, answers),
+            Event::Earlier(name, revision, compiled) => self.earlier_read(&name, revision, compiled),
             Event::Definition(name, crd, standing) => self.definition(&name, &crd, standing),
             Event::Reviewed(name, missing) => {
                 if let Some(loaded) = self.blueprints.get_mut(&name) {
@@ -301,6 +318,7 @@ impl Hub {
             self.turn(id);
         }
         self.beside.metrics.queued(self.queue.len());
+        self.clear_runway();
     }
 
     /// Has something done beside the loop; its end is told as facts.

@@ -20,6 +20,7 @@ use super::{
     Event, Hub, InstanceId,
     blueprints::{BlueprintName, Loaded, Running},
     instances::Instance,
+    rollout,
 };
 use crate::{
     compile::Compiled,
@@ -56,7 +57,10 @@ pub(super) fn revision_of<'a>(
     let root = &instance.world.root;
     let stays = root.selected && root.live.as_ref().is_some_and(|it| !it.terminating);
     // What is left of a blueprint that is gone stays as it is, until somebody deletes it.
-    loaded.running.as_ref().filter(|_| !(loaded.gone && stays && begun_with(instance).is_none()))
+    if loaded.gone && stays && begun_with(instance).is_none() {
+        return None;
+    }
+    rollout::revision_of(blueprints, instance)
 }
 
 /// The revision that the deletion of an instance began with.
@@ -142,7 +146,7 @@ impl Hub {
             Some(compiled) => {
                 let ordinal = loaded.running.as_ref().map_or(0, |it| it.revision.ordinal);
                 let of = pemdas_core::program::Revision { name: revision.clone(), ordinal };
-                let running = self.running(*compiled, of, Vec::new());
+                let running = self.made_ready(*compiled, of, Vec::new());
                 for (kind, need) in crate::needs::kinds(&running.blueprint) {
                     self.watch_kind(name, &identity, &need.api_version, &kind.kind, need.metadata_only);
                 }
@@ -316,6 +320,10 @@ impl Hub {
                 let claim: Option<Claim> = serde_json::from_str(text).ok();
                 named.extend(claim.map(|it| it.revision).filter(|it| known.contains(it)));
             }
+        }
+        for id in self.instances.of_blueprint(name) {
+            let at = self.instances.get(id).and_then(|it| it.seat.at());
+            named.extend(at.filter(|it| known.contains(*it)).cloned());
         }
         for fact in self.ledgers.values() {
             if let LedgerFact::Present { ledger, .. } = fact {

@@ -17,8 +17,8 @@ impl Hub {
             return; // its answers bring it back
         }
         instance.world.learn(Fact::Now(now));
-        if self.waits_for_the_past(id) {
-            return; // that is read, and then it gets another turn
+        if self.waits_for_the_past(id) || !self.is_seated(id) {
+            return; // what is missing brings it back
         }
         for _ in 0..MAX_BATCHES {
             let Some(instance) = self.instances.get_mut(id) else { return };
@@ -63,14 +63,20 @@ impl Hub {
         let Some(instance) = self.instances.get_mut(id) else { return };
         let running = revision_of(&self.blueprints, instance);
         let program = running.and_then(|it| it.programs.get(&instance.root)).cloned();
-        let decision = instance.memo.decide(program.as_deref(), &instance.world);
-        let standing = Standing::of(decision);
+        let mut decision = instance.memo.decide(program.as_deref(), &instance.world).clone();
+        if self.held_back(id, &decision) {
+            return; // its turn in the rollout brings it back
+        }
+        if !self.may_write(id, &mut decision) {
+            return; // it gets another turn when others have landed
+        }
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        let standing = Standing::of(&decision);
         let (actions, wake) = (decision.actions.clone(), decision.wake);
         let over = decision.mode == Mode::Removing
-            && decision.nodes.is_empty()
+            && !decision.conditions.reconciling
             && actions.iter().all(|it| matches!(it, Action::Event(_)))
             && (instance.world.root.live.is_none() || !instance.world.root.selected);
-        let decision = decision.clone();
         instance.world.decided(&decision);
         if std::mem::replace(&mut instance.counted, instance.memo.passes()) != instance.memo.passes() {
             // What it used and had not to ask for.
@@ -94,6 +100,7 @@ impl Hub {
             self.beside.metrics.moved(&blueprint, was.map(Standing::counted), Some(standing.counted()));
             self.report_soon();
         }
+        self.has_decided(id, changed);
         self.follow_report(id);
         for action in actions {
             self.send(id, action);

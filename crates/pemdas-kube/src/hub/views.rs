@@ -20,7 +20,7 @@ use crate::{
 /// How long until a kind that is not served is looked for again.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// The label of ConfigMaps that are blueprints.
-pub(super) const BLUEPRINT_LABEL: &str = "pemdas.dev/blueprint";
+pub(crate) const BLUEPRINT_LABEL: &str = "pemdas.dev/blueprint";
 
 /// A view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

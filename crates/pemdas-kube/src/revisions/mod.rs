@@ -157,6 +157,19 @@ impl Revisions {
         Err(Trouble::Contended { blueprint: blueprint.to_owned() })
     }
 
+    /// Whether the last revision besides this one was rendered by another library. Then nobody knows what is the same.
+    ///
+    /// # Errors
+    /// If they cannot be listed.
+    pub async fn is_of_another_library(&self, blueprint: &str, content: &Content) -> Result<bool, Trouble> {
+        let own = name(blueprint, content);
+        let there = self.objects(blueprint).await?;
+        let others = there.iter().filter(|it| it.metadata.name.as_ref() != Some(&own));
+        let Some(last) = others.max_by_key(|it| ordinal(it)) else { return Ok(false) };
+        let data = last.data.as_ref().map_or(&Value::Null, |it| &it.0);
+        Ok(Content::read(data).is_ok_and(|it| it.library != content.library))
+    }
+
     /// The revisions of a blueprint, the oldest first.
     ///
     /// # Errors

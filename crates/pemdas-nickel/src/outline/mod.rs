@@ -171,13 +171,13 @@ fn blueprint(outliner: &mut Outliner<'_>) -> Option<Blueprint> {
     };
     let has = |name: &str| seen.fields.iter().any(|field| field.defined && field.name == name);
     for field in seen.fields.iter().filter(|field| field.defined) {
-        if !["name", "kinds", "nodes", LIBRARY_FIELD].contains(&field.name.as_str()) {
+        if !["name", "kinds", "nodes", "rollout", LIBRARY_FIELD].contains(&field.name.as_str()) {
             let span = outliner.span_of(std::slice::from_ref(&field.name));
             outliner.report(
                 Diagnostic::error(codes::NO_BLUEPRINT, format!("a blueprint has no field `{}`", field.name))
                     .at(span, "")
                     .hint(
-                        "it has `name`, `kinds` and `nodes`; what they share goes into a `let` before them",
+                        "it has `name`, `kinds`, `nodes` and `rollout`; what they share goes into a `let` before them",
                     ),
             );
         }
@@ -201,6 +201,9 @@ fn blueprint(outliner: &mut Outliner<'_>) -> Option<Blueprint> {
             let node = outliner.node(&nodes.field(&field.name));
             blueprint.nodes.insert(field.name, node);
         }
+    }
+    if has("rollout") {
+        blueprint.rollout = outliner.rollout(&root.field("rollout"));
     }
     Some(blueprint)
 }

@@ -172,10 +172,10 @@ impl Run {
     }
 }
 
-/// What names the library of this binary: the same texts have the same name.
+/// What names the library of this binary, and the binary: with another version of either, the same sources may come to something else.
 fn library() -> String {
     let files: Vec<_> = LIBRARY.iter().map(|it| [it.name, it.text]).collect();
-    Digest::of(&[], &serde_json::json!(files)).short()
+    Digest::of(&[], &serde_json::json!([env!("CARGO_PKG_VERSION"), files])).short()
 }
 
 /// A name that no other process has: of this machine or pod, and of this start.

@@ -15,7 +15,7 @@ use crate::load::Checked;
 
 /// The instance that was given.
 #[derive(Debug, Clone)]
-pub(super) struct Instance {
+pub(crate) struct Instance {
     /// The name of the file among those of the blueprint, for messages.
     file: Option<String>,
     /// The object.
@@ -126,7 +126,8 @@ fn wanted(blueprint: &Blueprint) -> String {
     kinds.collect::<Vec<_>>().join(", or ")
 }
 
-fn root_of(
+/// The root that an object starts.
+pub(super) fn root_of(
     blueprint: &Blueprint,
     own: bool,
     object: &Value,
@@ -186,12 +187,21 @@ fn picks(selector: &Selector, object: &Value) -> bool {
 }
 
 impl Instance {
+    /// An object of the cluster that starts a root.
+    pub(super) fn live(object: Value, root: &str, blueprint: &Blueprint) -> Self {
+        let target = match blueprint.nodes.get(root).map(|it| &it.body) {
+            Some(Body::Root(root)) => root.target.clone(),
+            _ => RootTarget::Blueprint,
+        };
+        Self { file: None, object, root: root.to_owned(), target, notes: Vec::new() }
+    }
+
     /// With the contract of its kind applied: its defaults filled, or what it breaks.
     pub(super) fn admitted(
         mut self,
         renderer: &Renderer<InProcess>,
         blueprint: &Blueprint,
-        checked: &mut Checked,
+        checked: &Checked,
     ) -> Result<Self, Problems> {
         match renderer.admit(blueprint, &self.target, &self.object) {
             Ok(object) => {

@@ -40,11 +40,13 @@ use objects::{
     what_another_instance_claims_is_not_touched,
 };
 use removal::{
-    a_broken_blueprint_blocks_no_removal_and_skips_nothing, a_list_of_an_earlier_lease_does_not_count,
-    a_renamed_node_keeps_its_object, a_replacement_is_ready_before_the_old_goes,
-    a_root_deleted_without_its_objects_leaves_them, a_terminating_namespace_ends,
-    an_attempt_makes_what_comes_later_due, objects_of_a_root_that_was_not_seen_going_are_left,
-    the_finalizer_comes_first, the_nodes_of_the_deletion_run_first, what_is_to_stay_stays,
+    a_broken_blueprint_blocks_no_removal_and_skips_nothing, a_deletion_without_order_ends,
+    a_late_answer_brings_no_root_back, a_list_of_an_earlier_lease_does_not_count,
+    a_one_off_that_ended_uses_nothing, a_renamed_node_keeps_its_object,
+    a_replacement_is_ready_before_the_old_goes, a_root_deleted_without_its_objects_leaves_them,
+    a_terminating_namespace_ends, an_attempt_makes_what_comes_later_due,
+    objects_of_a_root_that_was_not_seen_going_are_left, the_finalizer_comes_first,
+    the_nodes_of_the_deletion_run_first, what_is_to_stay_stays,
     what_the_garbage_collector_takes_is_left_to_it, with_before_the_old_goes_first,
 };
 use report::{
@@ -195,4 +197,7 @@ properties! {
     a_claim_that_contradicts_the_blueprint_is_told,
     a_shape_that_fails_is_told_and_closes_no_edge,
     reverting_at_every_step_changes_nothing,
+    a_one_off_that_ended_uses_nothing,
+    a_deletion_without_order_ends,
+    a_late_answer_brings_no_root_back,
 }
