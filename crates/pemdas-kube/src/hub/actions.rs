@@ -129,9 +129,8 @@ impl Hub {
         key: &ObjectKey,
         body: Option<&Value>,
     ) -> Option<(Resource, bool)> {
-        let view = self.views.of(identity, &key.kind);
-        let (resource, strip) = match view {
-            Some(view) => (view.resource.clone()?, view.metadata_only),
+        let (resource, strip) = match self.views.lookout(identity, &key.kind) {
+            Some(_) => self.views.resource(identity, &key.kind)?,
             // The blueprint's own ConfigMap as a root.
             None => (Resource::built_in("v1", &key.kind.kind)?, false),
         };
