@@ -122,13 +122,13 @@ impl Pair<'_> {
     /// An object of a version with this spec and status; none if the contracts refuse it.
     fn object(&self, version: Named<'_>, parts: Map<String, Value>) -> Option<Value> {
         let metadata = json!({ "name": "sample", "namespace": "default" });
-        self.whole(version, metadata, parts).ok()
+        self.whole(version, &metadata, parts).ok()
     }
 
     fn whole(
         &self,
         version: Named<'_>,
-        metadata: Value,
+        metadata: &Value,
         mut parts: Map<String, Value>,
     ) -> Result<Value, Failure> {
         let mut object = json!({
@@ -201,7 +201,7 @@ impl Pair<'_> {
         parts.insert("spec".to_owned(), result.get("spec").cloned().unwrap_or_else(|| json!({})));
         let status = result.get("status").or_else(|| object.get("status"));
         parts.extend(status.map(|status| ("status".to_owned(), status.clone())));
-        self.whole(to, metadata, parts)
+        self.whole(to, &metadata, parts)
             .map_err(|failure| failed("yields what that version refuses", &failure))
     }
 }
