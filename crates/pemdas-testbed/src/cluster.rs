@@ -110,7 +110,7 @@ impl Cluster {
         let archive = self.ready.folder.join(format!("{name}.tar"));
         let entry = format!("/{name}");
         let spec = ImageSpec { name: &image, entrypoint: &[], command: &[&entry], user: "", path: "/" };
-        let mut files = vec![(program.to_path_buf(), name.to_owned())];
+        let mut files = vec![(without_debug_information(program, &self.ready.folder), name.to_owned())];
         files.extend(libraries(program)?);
         pack(&spec, Content::Programs(&files), &archive)?;
         self.import(&archive)?;
@@ -150,6 +150,13 @@ impl Cluster {
 
 fn only_the_node() -> Error {
     Error::new("only the node level runs images")
+}
+
+/// The program as it would be shipped: what debuggers read is most of it. Without the tool for that, as it is.
+fn without_debug_information(program: &Path, folder: &Path) -> PathBuf {
+    let smaller = folder.join("program");
+    let stripped = Command::new("strip").arg("--strip-debug").arg("-o").arg(&smaller).arg(program).output();
+    if stripped.is_ok_and(|it| it.status.success()) { smaller } else { program.to_path_buf() }
 }
 
 /// The libraries that a program is linked to, each with its path inside an image; none if it is static.

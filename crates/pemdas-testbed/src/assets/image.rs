@@ -222,7 +222,8 @@ mod tests {
     use super::*;
 
     fn packed(folder: &Path, output: &Path) -> Vec<u8> {
-        let spec = ImageSpec { name: "testbed/x:1", entrypoint: &[], command: &["/x"], user: "", path: "/bin" };
+        let spec =
+            ImageSpec { name: "testbed/x:1", entrypoint: &[], command: &["/x"], user: "", path: "/bin" };
         pack(&spec, Content::Folder(folder), output).unwrap();
         fs::read(output).unwrap()
     }

@@ -149,7 +149,8 @@ fn node_assets(cache: &Cache, programs: &BTreeMap<&'static str, PathBuf>) -> Res
         make_rootfs(&builder, cache, &rootfs)?;
         make_workload(&builder, cache, &workload)?;
         let program = programs.get("pause").ok_or_else(|| Error::new("pause was not built"))?;
-        let spec = ImageSpec { name: PAUSE_IMAGE, entrypoint: &[], command: &["/pause"], user: "", path: "/" };
+        let spec =
+            ImageSpec { name: PAUSE_IMAGE, entrypoint: &[], command: &["/pause"], user: "", path: "/" };
         let files = [(program.clone(), "pause".to_owned())];
         builder.publish(&pause, |output| image::pack(&spec, Content::Programs(&files), output))?;
     }

@@ -44,14 +44,15 @@ impl Bed {
         // The operator runs outside: of the manifest everything is wanted but the pods.
         let manifest = fs::read_to_string(manifest).unwrap().replace("replicas: 1", "replicas: 0");
         cluster.apply(&manifest).unwrap();
-        let token = cluster.kubectl(&["-n", "pemdas-system", "create", "token", "pemdas"]).unwrap();
+        let shell = Shell::new(cluster);
+        let token = shell.run("kubectl -n pemdas-system create token pemdas");
         let text = fs::read_to_string(cluster.kubeconfig()).unwrap();
         let mut config: Value = serde_json::from_str(&text).unwrap();
-        config["users"][0]["user"] = json!({ "token": token.trim() });
+        config["users"][0]["user"] = json!({ "token": token });
         fs::write(folder.path().join("kubeconfig"), config.to_string()).unwrap();
         let volumes: Vec<_> = (0..20).map(volume).collect();
         cluster.apply(&json!({ "apiVersion": "v1", "kind": "List", "items": volumes }).to_string()).unwrap();
-        let bed = Self { shell: Shell::new(cluster), operator: Mutex::new(None), folder };
+        let bed = Self { shell, operator: Mutex::new(None), folder };
         bed.start();
         bed
     }
@@ -92,8 +93,10 @@ impl Bed {
                 let mut state = seed;
                 let mut kills = 0;
                 while !over.load(Ordering::Relaxed) {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    std::thread::sleep(Duration::from_millis(700 + (state >> 33) % 2500));
+                    state =
+                        state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    self.wait_for_a_revision(&over);
+                    std::thread::sleep(Duration::from_millis((state >> 33) % 3_000));
                     self.kill();
                     self.start();
                     kills += 1;
@@ -108,8 +111,24 @@ impl Bed {
         })
     }
 
+    /// Waits until the operator has read a blueprint since it started: whoever dies earlier can do nothing.
+    fn wait_for_a_revision(&self, over: &AtomicBool) {
+        for _ in 0..600 {
+            let log = self.log();
+            let since = log.rfind("the operator starts").unwrap_or_default();
+            if log[since..].contains("a revision runs") || over.load(Ordering::Relaxed) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap()
+    }
+
     fn last_words(&self) -> String {
-        let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
+        let log = self.log();
         let lines: Vec<_> = log.lines().collect();
         lines[lines.len().saturating_sub(30)..].join("\n")
     }

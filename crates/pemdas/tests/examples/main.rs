@@ -21,5 +21,5 @@ fn the_pages_of_the_examples_are_true() {
 fn the_pages_are_true_whenever_the_operator_is_killed() {
     let bed = Bed::new();
     let kills = bed.killed_at_random(7, || bed.play(&PAGES));
-    assert!(kills > 10, "it was killed only {kills} times");
+    assert!(kills > 5, "it was killed only {kills} times");
 }

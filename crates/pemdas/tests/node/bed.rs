@@ -82,7 +82,8 @@ impl Bed {
                 let mut state = seed;
                 let mut kills = 0;
                 while !over.load(Ordering::Relaxed) {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    state =
+                        state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                     // Longer than a Lease is waited for, or nothing would ever be done.
                     let pause = Duration::from_millis(4_000 + (state >> 33) % 30_000);
                     let waits = std::time::Instant::now();

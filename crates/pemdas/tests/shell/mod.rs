@@ -115,7 +115,9 @@ fn line_fits(expected: &str, said: &str) -> bool {
     let Some(mut rest) = parts.next().and_then(|first| said.strip_prefix(first)) else { return false };
     let mut open = false;
     for part in parts {
-        let Some(at) = (if part.is_empty() { Some(rest.len()) } else { rest.find(part) }) else { return false };
+        let Some(at) = (if part.is_empty() { Some(rest.len()) } else { rest.find(part) }) else {
+            return false;
+        };
         rest = &rest[at + part.len()..];
         open = part.is_empty();
     }
