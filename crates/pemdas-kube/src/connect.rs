@@ -103,7 +103,7 @@ impl Trouble {
 /// # Errors
 /// If no cluster is known, or the kubeconfig cannot be used.
 pub async fn connect(target: &Target) -> Result<Connection, Trouble> {
-    connection(config(target).await?, |config| Client::try_from(config))
+    connection(config(target).await?, Client::try_from)
 }
 
 /// A client for the operator: every request is counted, and none is repeated by the client itself, because what a

@@ -321,9 +321,10 @@ impl Hub {
 
     fn refuse(&mut self, identity: &Identity, kind: &KindKey, place: Option<String>) {
         let Some(lookout) = self.views.lookout_mut(identity, kind) else { return };
-        lookout.places.insert(place.clone(), Place::Refused);
+        let whole = place.is_none();
+        lookout.places.insert(place, Place::Refused);
         let users = lookout.users.clone();
-        if place.is_none() && lookout.is_narrow() {
+        if whole && lookout.is_narrow() {
             self.open_namespaces(identity, kind);
         }
         self.tell_sight(kind, &users);

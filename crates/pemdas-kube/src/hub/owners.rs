@@ -4,6 +4,7 @@
 //! all blueprints that own the kind wait for somebody's definition, the oldest ConfigMap owns it.
 
 use pemdas_core::blueprint::{Body, RootTarget};
+use serde_json::Value;
 
 use super::{Hub, blueprints::BlueprintName};
 
@@ -52,7 +53,7 @@ impl Hub {
         let age = |name: &BlueprintName| {
             let live = self.blueprints.get(name).map(|it| it.live().clone());
             let created = live.and_then(|it| {
-                it.body.pointer("/metadata/creationTimestamp").and_then(|it| it.as_str()).map(str::to_owned)
+                it.body.pointer("/metadata/creationTimestamp").and_then(Value::as_str).map(str::to_owned)
             });
             (created.unwrap_or_default(), name.clone())
         };

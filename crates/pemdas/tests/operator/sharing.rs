@@ -22,19 +22,22 @@ let { Blueprint, .. } = import "pemdas/v1.ncl" in
 } | Blueprint
 "#;
 
-/// A blueprint of somebody else that reads it.
+/// A blueprint of somebody else that reads it, whatever its status: when its owner goes, nobody writes that any more.
 const READER: &str = r#"
-let { Blueprint, .. } = import "pemdas/v1.ncl" in
+let { Blueprint, Any, .. } = import "pemdas/v1.ncl" in
 {
   name = "reader",
   kinds.Copy = { group = "GROUP", versions.v1.spec = { name | String | doc "What is copied" } },
   nodes = {
     instance = { root = kinds.Copy, also = ["map"] },
-    common.observe = fun the => {
-      apiVersion = "OTHERS/v1", kind = "Common", name = the.root.spec.name, namespace = "PLACE",
+    common = {
+      observed = false,
+      observe = fun the => {
+        apiVersion = "OTHERS/v1", kind = "Common", name = the.root.spec.name, namespace = "PLACE",
+      },
     },
     map = {
-      before.common.extract = fun live => live.spec.value,
+      before.common = { until = Any, extract = fun live => live.spec.value },
       template = fun the => {
         apiVersion = "v1", kind = "ConfigMap", metadata.name = the.root.metadata.name, data.value = the.common,
       },
