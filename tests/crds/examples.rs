@@ -157,9 +157,9 @@ const WORDS: [(&str, &str, Option<&str>, &str, &str); 9] = [
     (
         "redis-cache",
         "GeoDatabase",
-        Some(r#"{"regions": ["a"], "size": "large"}"#),
-        r#"{"regions": ["a"], "size": "medium"}"#,
-        "the volumes of a database cannot shrink: its size can only grow",
+        Some(r#"{"regions": ["a"], "storage": "50Gi"}"#),
+        r#"{"regions": ["a"], "storage": "60Gi"}"#,
+        "the claims of a StatefulSet cannot change: a database keeps the volumes it began with",
     ),
 ];
 

@@ -24,6 +24,7 @@ pub mod ledger;
 pub mod path;
 pub mod plan;
 pub mod program;
+pub mod rollout;
 pub mod shape;
 pub mod suggest;
 pub mod text;

@@ -55,6 +55,12 @@ pub async fn read_or_make(client: &Client, namespace: &str) -> Result<Vec<u8>, N
     }
 }
 
+/// Reads the key where there is one.
+pub(crate) async fn look(client: &Client, namespace: &str) -> Option<Vec<u8>> {
+    let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    api.get_opt(NAME).await.ok().flatten().and_then(read)
+}
+
 fn read(secret: Secret) -> Option<Vec<u8>> {
     let ByteString(text) = secret.data?.remove(FIELD)?;
     base64::engine::general_purpose::STANDARD.decode(text).ok().filter(|it| it.len() >= 16)

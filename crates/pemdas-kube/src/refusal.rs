@@ -18,7 +18,7 @@ pub enum Meant {
 /// Sorts a refusal.
 #[must_use]
 pub fn refusal(status: &Status, meant: Meant) -> Refusal {
-    let message = bounded(&status.message);
+    let message = bounded(&without_values(&status.message));
     let causes = status.details.as_ref().map(|it| it.causes.as_slice()).unwrap_or_default();
     let has = |reason: &str| causes.iter().any(|it| it.reason == reason);
     match status.code {
@@ -62,6 +62,39 @@ fn is_immutable(message: &str) -> bool {
 /// The manager's name from `conflict with "kubectl" using apps/v1`.
 fn manager(message: &str) -> String {
     message.split('"').nth(1).unwrap_or(message).to_owned()
+}
+
+/// A message without the values that it quotes: a refusal is told to people who may not see what a Secret holds.
+fn without_values(message: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = message;
+    loop {
+        let next = ["Invalid value: ", "Unsupported value: ", "Duplicate value: "]
+            .iter()
+            .filter_map(|words| rest.find(words).map(|at| at + words.len()))
+            .min();
+        let Some(start) = next else { break };
+        let (before, value) = rest.split_at(start);
+        let end = match value.strip_prefix('"') {
+            Some(quoted) => closing_quote(quoted).map(|at| at + 2),
+            None => value.find(": "),
+        };
+        let Some(end) = end else { break };
+        kept.push_str(before);
+        kept.push_str("(not shown)");
+        rest = value.get(end..).unwrap_or_default();
+    }
+    kept + rest
+}
+
+/// Where a quoted text ends: escaped quotes are part of it.
+fn closing_quote(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.char_indices().find_map(|(at, it)| {
+        let ends = it == '"' && !escaped;
+        escaped = it == '\\' && !escaped;
+        ends.then_some(at)
+    })
 }
 
 fn bounded(message: &str) -> String {
@@ -117,6 +150,21 @@ mod tests {
             json!({ "code": 404, "message": "namespaces \"n\" not found", "details": { "kind": "namespaces" } }),
         );
         assert!(matches!(refusal(&nowhere, Meant::Create), Refusal::NoNamespace(_)));
+    }
+
+    #[test]
+    fn values_that_a_refusal_quotes_are_not_told() {
+        let message = r#"Secret "x" is invalid: [data[a b]: Invalid value: "hun\"ter2": a key, type: Unsupported value: "top-secret": supported values: "Opaque", spec: Invalid value: {"a":"c2VjcmV0"}: no]"#;
+        let Refusal::Invalid(told) =
+            refusal(&status(json!({ "code": 422, "message": message })), Meant::Create)
+        else {
+            panic!("it is invalid")
+        };
+        for value in ["hun", "ter2", "top-secret", "c2VjcmV0"] {
+            assert!(!told.contains(value), "{told}");
+        }
+        assert!(told.contains("data[a b]: Invalid value: (not shown): a key"), "{told}");
+        assert!(told.ends_with("(not shown): no]"), "{told}");
     }
 
     #[test]

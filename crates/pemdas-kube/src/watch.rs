@@ -5,15 +5,15 @@ use std::time::Duration;
 use futures::StreamExt;
 use kube::{
     Api, Client,
-    api::{ApiResource, DynamicObject},
-    core::{DynamicResourceScope, PartialObjectMeta},
+    api::ApiResource,
+    core::{DynamicResourceScope, Status},
     runtime::{WatchStreamExt, watcher},
 };
 use pemdas_core::world::{KindKey, Live, ObjectKey};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::{live, resource::Resource};
+use crate::{live, raw::Raw, resource::Resource};
 
 /// How many objects one page of a list has.
 const PAGE: u32 = 2_000;
@@ -58,12 +58,12 @@ pub async fn follow(client: Client, watched: Watched, sender: mpsc::Sender<News>
     let api_version = watched.resource.api_version.clone();
     let namespace = watched.namespace.filter(|_| watched.resource.namespaced);
     if watched.metadata_only {
-        let api: Api<PartialObjectMeta<DynamicObject>> = api(client, namespace.as_deref(), &resource);
+        let api: Api<Raw<true>> = api(client, namespace.as_deref(), &resource);
         let events = watcher(api, config).default_backoff();
         let events = events.map(|event| event.map(|event| read(event, &kind, &api_version)));
         forward(events, sender).await;
     } else {
-        let api: Api<DynamicObject> = api(client, namespace.as_deref(), &resource);
+        let api: Api<Raw<false>> = api(client, namespace.as_deref(), &resource);
         let events = watcher(api, config).default_backoff();
         let events = events.map(|event| event.map(|event| read(event, &kind, &api_version)));
         forward(events, sender).await;
@@ -91,9 +91,13 @@ enum Read {
     Gone(Option<Live>),
 }
 
-fn read<K: serde::Serialize>(event: watcher::Event<K>, kind: &KindKey, api_version: &str) -> Read {
-    let live = |object: K| {
-        let mut body = serde_json::to_value(object).ok()?;
+fn read<const METADATA_ONLY: bool>(
+    event: watcher::Event<Raw<METADATA_ONLY>>,
+    kind: &KindKey,
+    api_version: &str,
+) -> Read {
+    let live = |object: Raw<METADATA_ONLY>| {
+        let mut body = object.body;
         // Objects of a list do not say what they are.
         let fields = body.as_object_mut()?;
         fields.insert("apiVersion".to_owned(), Value::from(api_version));
@@ -148,21 +152,28 @@ async fn forward(
     }
 }
 
-fn failure(error: &watcher::Error) -> News {
+/// What the API server answered to a watch that failed, if it answered.
+pub(crate) fn refusal(error: &watcher::Error) -> Option<&Status> {
     let inner = match error {
         watcher::Error::InitialListFailed(inner)
         | watcher::Error::WatchStartFailed(inner)
         | watcher::Error::WatchFailed(inner) => inner,
-        watcher::Error::WatchError(status) if status.code == 403 => {
-            return News::Forbidden(status.message.clone());
-        }
-        watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => {
-            return News::Failed(error.to_string());
-        }
+        watcher::Error::WatchError(status) => return Some(status),
+        watcher::Error::NoResourceVersion => return None,
     };
     match inner {
-        kube::Error::Api(status) if status.code == 403 => News::Forbidden(status.message.clone()),
-        kube::Error::Api(status) if status.code == 404 => News::Unserved,
-        other => News::Failed(other.to_string()),
+        kube::Error::Api(status) => Some(status),
+        _ => None,
+    }
+}
+
+fn failure(error: &watcher::Error) -> News {
+    match refusal(error) {
+        Some(status) if status.code == 403 => News::Forbidden(status.message.clone()),
+        // An error within a watch says nothing of the kind.
+        Some(status) if status.code == 404 && !matches!(error, watcher::Error::WatchError(_)) => {
+            News::Unserved
+        }
+        _ => News::Failed(error.to_string()),
     }
 }

@@ -287,8 +287,8 @@ macro_rules! examples {
 
 examples! {
     web_app = "web-app" renders 5,
-    foo_service = "foo-service" renders 7,
-    postgres = "postgres" renders 6,
+    foo_service = "foo-service" renders 8,
+    postgres = "postgres" renders 7,
     redis_cache = "redis-cache" renders 15,
     namespace_defaults = "namespace-defaults" renders 5,
     on_secret = "on-secret" renders 3,

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 use crate::Level;
-use crate::assets::image::{Content, ImageSpec, file_digest, pack};
+use crate::assets::image::{Added, Content, ImageSpec, file_digest, pack, pack_over};
 use crate::audit::{self, Request};
 use crate::command::run;
 use crate::error::{Doing, Error, Result};
@@ -102,22 +102,69 @@ impl Cluster {
         Ok(audit::read(&self.ready.audit_log, 0)?.0)
     }
 
-    /// Makes an image of one static program and gives it to the node. The image is named after the program's content,
-    /// so that a changed program is a changed image.
+    /// Makes an image of one program, with the libraries it is linked to, and gives it to the node. The image is named
+    /// after the program's content, so that a changed program is a changed image.
     pub fn load_program(&self, program: &Path, name: &str) -> Result<String> {
-        let process = self.ready.node_process.ok_or_else(|| Error::new("only the node level runs images"))?;
         let digest = file_digest(program).doing(|| format!("read {}", program.display()))?;
         let image = format!("testbed.example/{name}:{digest}");
         let archive = self.ready.folder.join(format!("{name}.tar"));
         let entry = format!("/{name}");
-        let spec = ImageSpec { name: &image, command: &[&entry], path: "/" };
-        pack(&spec, Content::Program(program, name), &archive)?;
-        let mut import = Command::new("nsenter");
-        import.arg(format!("--target={process}")).args(["--mount", "--net", "--wd=/", "--", "/usr/bin/ctr"]);
-        import.args(["--address=/run/containerd/containerd.sock", "--namespace=k8s.io", "images", "import"]);
-        run(import.arg(&archive), &format!("importing the image {image}"))?;
+        let spec = ImageSpec { name: &image, entrypoint: &[], command: &[&entry], user: "", path: "/" };
+        let mut files = vec![(without_debug_information(program, &self.ready.folder), name.to_owned())];
+        files.extend(libraries(program)?);
+        pack(&spec, Content::Programs(&files), &archive)?;
+        self.import(&archive)?;
         Ok(image)
     }
+
+    /// Gives images to the node that are [`WORKLOAD_IMAGE`](crate::assets::WORKLOAD_IMAGE) with some files more.
+    pub fn load_images(&self, images: &[ImageSpec<'_>], files: &[Added<'_>]) -> Result<()> {
+        let base = self.ready.workload.as_ref().ok_or_else(only_the_node)?;
+        let archive = self.ready.folder.join("images.tar");
+        pack_over(base, files, images, &archive)?;
+        self.import(&archive)
+    }
+
+    /// Makes a folder on the node for a volume, which everybody may write to.
+    pub fn make_folder(&self, path: &str) -> Result<()> {
+        let what = format!("making {path} on the node");
+        run(self.on_the_node()?.args(["mkdir", "-p", "-m", "777", path]), &what).map(drop)
+    }
+
+    fn import(&self, archive: &Path) -> Result<()> {
+        let mut import = self.on_the_node()?;
+        import.args(["/usr/bin/ctr", "--address=/run/containerd/containerd.sock", "--namespace=k8s.io"]);
+        import.args(["images", "import"]).arg(archive);
+        run(&mut import, &format!("importing the images of {}", archive.display()))?;
+        std::fs::remove_file(archive).doing(|| format!("remove {}", archive.display()))
+    }
+
+    /// What follows runs on the node, beside its pods.
+    fn on_the_node(&self) -> Result<Command> {
+        let process = self.ready.node_process.ok_or_else(only_the_node)?;
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--target={process}")).args(["--mount", "--net", "--wd=/", "--"]);
+        Ok(command)
+    }
+}
+
+fn only_the_node() -> Error {
+    Error::new("only the node level runs images")
+}
+
+/// The program as it would be shipped: what debuggers read is most of it. Without the tool for that, as it is.
+fn without_debug_information(program: &Path, folder: &Path) -> PathBuf {
+    let smaller = folder.join("program");
+    let stripped = Command::new("strip").arg("--strip-debug").arg("-o").arg(&smaller).arg(program).output();
+    if stripped.is_ok_and(|it| it.status.success()) { smaller } else { program.to_path_buf() }
+}
+
+/// The libraries that a program is linked to, each with its path inside an image; none if it is static.
+fn libraries(program: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let said = Command::new("ldd").arg(program).output().doing(|| "run ldd".into())?;
+    let said = String::from_utf8_lossy(&said.stdout);
+    let paths = said.split_whitespace().filter(|word| word.starts_with('/') && !word.ends_with(':'));
+    Ok(paths.map(|path| (path.into(), path.trim_start_matches('/').to_owned())).collect())
 }
 
 impl Drop for Cluster {

@@ -2,7 +2,9 @@
 
 mod cli;
 mod draw;
+mod explain;
 mod input;
+mod live;
 mod load;
 mod operate;
 mod pages;

@@ -52,3 +52,29 @@ impl Colour {
         }
     }
 }
+
+/// Text with colour, or without.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Style {
+    /// Whether there is any.
+    pub(crate) colour: bool,
+}
+
+impl Style {
+    /// In a colour, as terminals number them.
+    pub(crate) fn paint(self, code: &str, text: &str) -> String {
+        if self.colour && !text.is_empty() && !code.is_empty() {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+}

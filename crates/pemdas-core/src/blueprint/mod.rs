@@ -42,12 +42,48 @@ pub struct Blueprint {
     /// The nodes, by name.
     #[serde(default)]
     pub nodes: BTreeMap<String, Node>,
+    /// How a new revision reaches the instances; without it, all at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout: Option<Rollout>,
+}
+
+/// How a new revision reaches the instances that there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rollout {
+    /// How many may be on their way to it at once.
+    pub max_in_flight: u32,
+    /// Whether nothing further is rolled out while one of them stalls.
+    pub pause_on_stalled: bool,
+}
+
+impl Rollout {
+    /// One after the other, and no further when one stalls: what is left out of the clause, and what holds for a change that no
+    /// author made.
+    pub const CAREFUL: Self = Self { max_in_flight: 1, pause_on_stalled: true };
 }
 
 impl Blueprint {
     /// A blueprint without kinds and nodes.
     #[must_use]
     pub fn new(name: impl Into<String>, library: u32, span: Span) -> Self {
-        Self { name: name.into(), library, span, kinds: BTreeMap::new(), nodes: BTreeMap::new() }
+        Self {
+            name: name.into(),
+            library,
+            span,
+            kinds: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            rollout: None,
+        }
+    }
+
+    /// The contract of the spec of a root, by the version it is written in; of a version that is not known, the stored
+    /// one's. Nothing for what this blueprint does not own.
+    #[must_use]
+    pub fn contract(&self, target: &RootTarget, api_version: &str) -> Option<&ContractRef> {
+        let RootTarget::Owned(kind) = target else { return None };
+        let versions = &self.kinds.get(kind)?.versions;
+        let written = api_version.rsplit('/').next().and_then(|version| versions.get(version));
+        written.or_else(|| versions.values().find(|it| it.stored))?.spec.as_ref()
     }
 }

@@ -248,7 +248,8 @@ impl Pass<'_> {
         let root = &self.facts.root().key;
         let outside = !root.namespace.is_empty() && root.namespace != key.namespace;
         let mut wanted = std::collections::BTreeSet::new();
-        if self.program.ordered || outside {
+        // Both at once, because nothing can be added to a root that goes.
+        if self.program.ordered || outside || self.program.has_deletion() {
             wanted.insert(FINALIZER.to_owned());
         }
         if self.program.has_deletion() {

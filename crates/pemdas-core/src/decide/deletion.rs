@@ -49,6 +49,15 @@ pub(super) fn delete(program: Option<&Program>, world: &World, root: &Arc<Live>)
     };
     let mut pass = Pass::new(program, world, root, Mode::Deleting);
     pass.contradictions();
+    if !pass.admit() {
+        if pass.asked.open.is_empty() {
+            let text = format!(
+                "its nodes see no root that breaks its contract: mend it, or annotate it with {OUR_PREFIX}skip-deletion"
+            );
+            pass.instance.push(Cause::stalled(reason::DELETION, text));
+        }
+        return pass.finish();
+    }
     pass.walk();
     let open = pass.deletion_open();
     if open.is_empty() && pass.asked.open.is_empty() && pass.instance.is_empty() {
@@ -67,7 +76,7 @@ fn go_on(world: &World, root: &Live, warning: &str) -> Decision {
     decision.actions.push(Action::Finalize {
         uid: root.uid.clone(),
         resource_version: root.resource_version,
-        finalizers: root.finalizers.iter().filter(keep).cloned().chain([FINALIZER.to_owned()]).collect(),
+        finalizers: root.finalizers.iter().filter(keep).cloned().collect(),
     });
     if !warning.is_empty() && world.told.get(&None).map(String::as_str) != Some("DeletionSkipped") {
         decision.actions.push(Action::Event(Event {
@@ -263,9 +272,13 @@ fn last_steps(world: &World, decision: &mut Decision) {
         }
         LedgerFact::Present { .. } | LedgerFact::Absent | LedgerFact::Unreadable => {}
     }
-    let Some(root) = &world.root.live else { return };
-    let ours: BTreeSet<_> = root.finalizers.iter().filter(|it| it.starts_with(OUR_PREFIX)).collect();
-    if !ours.is_empty() && !world.writes.contains_key(&world.root.key) {
+    let root = world.root.live.as_ref();
+    let Some(root) = root.filter(|it| it.finalizers.iter().any(|it| it.starts_with(OUR_PREFIX))) else {
+        // Only now is the instance over: whoever forgets it earlier leaves something behind.
+        decision.conditions.reconciling = false;
+        return;
+    };
+    if !world.writes.contains_key(&world.root.key) {
         decision.actions.push(Action::Finalize {
             uid: root.uid.clone(),
             resource_version: root.resource_version,

@@ -127,6 +127,9 @@ impl Pass<'_> {
         }
         for later in blockers.into_iter().flatten() {
             let Some(other) = self.inventory.get(later).map(|it| &it.claim) else { continue };
+            if self.has_ended(other) {
+                continue;
+            }
             let slot = Slot::new(&other.node, &other.member);
             let member = self.nodes.get(&slot.node).and_then(|it| it.members.get(&slot.member));
             let stays = member.is_some_and(|it| it.key.as_ref() == Some(later));
@@ -147,6 +150,14 @@ impl Pass<'_> {
             causes.push(Cause::Waits { on: slot, reasons: Vec::new() });
         }
         causes
+    }
+
+    /// Whether an object is a one-off whose end is recorded: it uses nothing any more.
+    fn has_ended(&self, claim: &Claim) -> bool {
+        let Some(attempt) = claim.attempt else { return false };
+        let slot = Slot::new(&claim.node, &claim.member);
+        let entry = self.ledger().and_then(|it| it.entries.get(&slot));
+        entry.is_some_and(|it| (it.key, it.attempt) == attempt && it.end.is_some())
     }
 
     /// Deletes an object, or lets it go where it is to stay.

@@ -8,6 +8,8 @@ use crate::{ledger::Slot, shape::Why, text};
 
 /// How many causes a node keeps.
 pub const MAX_CAUSES: usize = 8;
+/// How long the words of a refusal may be.
+const MAX_REFUSAL: usize = 1_000;
 /// How long a chain of waits is followed.
 pub const MAX_CHAIN: usize = 64;
 
@@ -27,6 +29,8 @@ pub mod reason {
     pub const SUPERSEDED: &str = "Superseded";
     /// An attempt was deleted before its end.
     pub const CUT: &str = "Cut";
+    /// The root breaks the contract of its kind.
+    pub const CONTRACT: &str = "BreaksContract";
     /// A function of the blueprint failed.
     pub const ERROR: &str = "Error";
     /// A template answers its own result with another one.
@@ -86,7 +90,10 @@ impl std::fmt::Display for Cause {
             Self::Waits { on, reasons } => write!(out, "waits for {on}: {}", list(reasons)),
             Self::Shape(reasons) => out.write_str(&list(reasons)),
             Self::Pending(text) | Self::Unknown(text) => out.write_str(&text::shorten(text)),
-            Self::Refused { message, .. } => write!(out, "refused: {}", text::shorten(message)),
+            // Whoever reads it has nothing else to go by: the server's own words stay whole.
+            Self::Refused { message, .. } => {
+                write!(out, "refused: {}", text::shorten_to(message, MAX_REFUSAL))
+            }
             Self::Stalled { reason, message } => write!(out, "{reason}: {message}"),
         }
     }

@@ -189,6 +189,10 @@ impl Cluster {
                     Ok(live) => live,
                     Err(refusal) => return WriteOutcome::Refused(refusal),
                 };
+                if live.terminating && !finalizers.is_subset(&live.finalizers) {
+                    let text = "no new finalizers can be added if the object is being deleted";
+                    return WriteOutcome::Refused(Refusal::Invalid(text.to_owned()));
+                }
                 let mut live = (*live).clone();
                 live.finalizers.retain(|it| !it.starts_with(OUR_PREFIX));
                 live.finalizers.extend(finalizers.iter().cloned());

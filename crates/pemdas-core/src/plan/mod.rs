@@ -25,7 +25,7 @@ use serde_json::Value;
 pub use kinds::{known_kinds, view};
 
 use crate::{
-    decide::{Cause, Conditions, Mode, NodeState, Phase},
+    decide::{Cause, Conditions, Decision, Mode, NodeState, Phase},
     evaluate::Evaluator,
     ledger::Slot,
     program::Program,
@@ -198,6 +198,19 @@ pub fn plan(program: Option<&Program>, world: &mut World, evaluator: &mut dyn Ev
         cut_off: play.is_spent() || rounds.len() >= MAX_ROUNDS,
         rounds,
     }
+}
+
+/// Where an instance stands, and what would be written next. Our own books are written on the way, as in a plan, so that what differs
+/// only in them (whoever looks has no key of the digests) is not taken for work.
+pub fn standing(
+    program: Option<&Program>,
+    world: &mut World,
+    evaluator: &mut dyn Evaluator,
+) -> (Decision, Vec<Step>) {
+    let mut play = play::Play::new(program, world, evaluator);
+    let decision = play.settle();
+    let steps = play.steps(&decision);
+    (decision, steps)
 }
 
 /// What this root may come to need; other roots' nodes are none of its business.

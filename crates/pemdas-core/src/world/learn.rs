@@ -306,6 +306,9 @@ impl World {
         if live.uid != self.root.uid || live.resource_version < known {
             return;
         }
+        if self.root.live.is_none() && self.root.seen_going && live.terminating {
+            return; // The answer to our last write came after the watch had told that it is gone.
+        }
         self.root.seen_going |= live.terminating;
         self.root.orphaning |= live.terminating && live.finalizers.contains("orphan");
         if live.terminating {

@@ -2,7 +2,7 @@
 
 use pemdas_core::{action::Action, decide::Mode, evaluate::MAX_BATCHES};
 
-use super::{Hub, InstanceId, instances::Standing};
+use super::{Hub, InstanceId, instances::Standing, past::revision_of};
 use crate::metrics::Outcome;
 use pemdas_core::world::Fact;
 
@@ -17,9 +17,12 @@ impl Hub {
             return; // its answers bring it back
         }
         instance.world.learn(Fact::Now(now));
+        if self.waits_for_the_past(id) || !self.is_seated(id) {
+            return; // what is missing brings it back
+        }
         for _ in 0..MAX_BATCHES {
             let Some(instance) = self.instances.get_mut(id) else { return };
-            let running = self.blueprints.get(&instance.blueprint).and_then(|it| it.running.as_ref());
+            let running = revision_of(&self.blueprints, instance);
             let program = running.and_then(|it| it.programs.get(&instance.root)).cloned();
             let decision = instance.memo.decide(program.as_deref(), &instance.world);
             let interests = decision.interests.clone();
@@ -37,7 +40,7 @@ impl Hub {
     /// Has the open questions of the last decision answered; whether there are any.
     fn ask(&mut self, id: InstanceId) -> bool {
         let Some(instance) = self.instances.get_mut(id) else { return false };
-        let running = self.blueprints.get(&instance.blueprint).and_then(|it| it.running.as_ref());
+        let running = revision_of(&self.blueprints, instance);
         let program = running.and_then(|it| it.programs.get(&instance.root)).cloned();
         let decision = instance.memo.decide(program.as_deref(), &instance.world);
         let questions = decision.questions();
@@ -45,8 +48,10 @@ impl Hub {
             return false;
         }
         let questions = questions.to_vec();
+        let count = questions.len();
         if running.is_some_and(|it| it.evaluations.ask(id, questions)) {
             instance.evaluating = true;
+            instance.asked += count;
         } else {
             self.timers.insert((self.clock.now() + LATER, id));
         }
@@ -56,17 +61,28 @@ impl Hub {
     /// Carries out the last decision, which has no open question.
     fn act(&mut self, id: InstanceId) {
         let Some(instance) = self.instances.get_mut(id) else { return };
-        let running = self.blueprints.get(&instance.blueprint).and_then(|it| it.running.as_ref());
+        let running = revision_of(&self.blueprints, instance);
         let program = running.and_then(|it| it.programs.get(&instance.root)).cloned();
-        let decision = instance.memo.decide(program.as_deref(), &instance.world);
-        let standing = Standing::of(decision);
+        let mut decision = instance.memo.decide(program.as_deref(), &instance.world).clone();
+        if self.held_back(id, &decision) {
+            return; // its turn in the rollout brings it back
+        }
+        if !self.may_write(id, &mut decision) {
+            return; // it gets another turn when others have landed
+        }
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        let standing = Standing::of(&decision);
         let (actions, wake) = (decision.actions.clone(), decision.wake);
         let over = decision.mode == Mode::Removing
-            && decision.nodes.is_empty()
+            && !decision.conditions.reconciling
             && actions.iter().all(|it| matches!(it, Action::Event(_)))
             && (instance.world.root.live.is_none() || !instance.world.root.selected);
-        let decision = decision.clone();
         instance.world.decided(&decision);
+        if std::mem::replace(&mut instance.counted, instance.memo.passes()) != instance.memo.passes() {
+            // What it used and had not to ask for.
+            let asked = std::mem::take(&mut instance.asked);
+            self.beside.metrics.remembered(decision.used.len().saturating_sub(asked) as u64);
+        }
         let was = instance.standing.replace(standing);
         let changed = was != Some(standing);
         let blueprint = instance.blueprint.to_string();
@@ -79,21 +95,27 @@ impl Hub {
                 self.timers.insert((at, id));
             }
         }
-        self.beside
-            .metrics
-            .reconciled(&blueprint, if actions.is_empty() { Outcome::unchanged } else { Outcome::acted });
+        self.beside.metrics.reconciled(&blueprint, outcome(standing, actions.is_empty()));
         if changed {
             self.beside.metrics.moved(&blueprint, was.map(Standing::counted), Some(standing.counted()));
             self.report_soon();
         }
+        self.has_decided(id, changed);
         self.follow_report(id);
         for action in actions {
             self.send(id, action);
         }
         if over {
-            self.beside.metrics.moved(&blueprint, Some(standing.counted()), None);
-            self.instances.remove(id);
-            self.report_soon();
+            self.end(id);
         }
+    }
+}
+
+/// What a turn came to, for those who count.
+fn outcome(standing: Standing, idle: bool) -> Outcome {
+    match (standing, idle) {
+        (Standing::Stalled, _) => Outcome::failed,
+        (_, true) => Outcome::unchanged,
+        (_, false) => Outcome::acted,
     }
 }

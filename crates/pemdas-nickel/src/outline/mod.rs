@@ -6,7 +6,9 @@
 pub mod codes;
 mod edges;
 mod failures;
+mod field_reads;
 mod identity;
+mod imported;
 mod kinds;
 mod kube_types;
 mod lints;
@@ -115,10 +117,11 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
     let mut drafts = Drafts::default();
     if let Some(blueprint) = &blueprint {
         kube_types::run(&mut outliner, blueprint);
-        drafts = kinds_draft(evaluator, blueprint);
+        drafts = kinds_draft(evaluator, blueprint, &field_reads::of(&trees));
         outliner.diagnostics.extend(check_conversions(evaluator, blueprint, &drafts));
         outliner.diagnostics.append(&mut drafts.diagnostics);
     }
+    imported::run(&mut outliner);
     Outline { blueprint, drafts, diagnostics: tidy(outliner.diagnostics) }
 }
 
@@ -171,13 +174,13 @@ fn blueprint(outliner: &mut Outliner<'_>) -> Option<Blueprint> {
     };
     let has = |name: &str| seen.fields.iter().any(|field| field.defined && field.name == name);
     for field in seen.fields.iter().filter(|field| field.defined) {
-        if !["name", "kinds", "nodes", LIBRARY_FIELD].contains(&field.name.as_str()) {
+        if !["name", "kinds", "nodes", "rollout", LIBRARY_FIELD].contains(&field.name.as_str()) {
             let span = outliner.span_of(std::slice::from_ref(&field.name));
             outliner.report(
                 Diagnostic::error(codes::NO_BLUEPRINT, format!("a blueprint has no field `{}`", field.name))
                     .at(span, "")
                     .hint(
-                        "it has `name`, `kinds` and `nodes`; what they share goes into a `let` before them",
+                        "it has `name`, `kinds`, `nodes` and `rollout`; what they share goes into a `let` before them",
                     ),
             );
         }
@@ -201,6 +204,9 @@ fn blueprint(outliner: &mut Outliner<'_>) -> Option<Blueprint> {
             let node = outliner.node(&nodes.field(&field.name));
             blueprint.nodes.insert(field.name, node);
         }
+    }
+    if has("rollout") {
+        blueprint.rollout = outliner.rollout(&root.field("rollout"));
     }
     Some(blueprint)
 }

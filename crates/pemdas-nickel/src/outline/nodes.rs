@@ -1,7 +1,7 @@
 //! The nodes: what each is, and its clauses.
 
 use pemdas_core::blueprint::{
-    Absent, Body, Clause, Function, Node, Observe, Once, Report, Root, RootTarget, Template,
+    Absent, Body, Clause, Function, Node, Observe, Once, Report, Rollout, Root, RootTarget, Template,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -155,6 +155,25 @@ impl Outliner<'_> {
 
     fn choice<T: DeserializeOwned + Default>(&mut self, spot: &Spot) -> T {
         self.value(spot).and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
+    }
+
+    /// How a new revision reaches the instances.
+    pub(super) fn rollout(&mut self, spot: &Spot) -> Option<Rollout> {
+        let mut rollout = Rollout::CAREFUL;
+        for field in self.fields(spot)? {
+            let inner = spot.field(&field.name);
+            match field.name.as_str() {
+                "max_in_flight" => {
+                    let most = self.value(&inner).and_then(|it| it.as_u64());
+                    rollout.max_in_flight = most.and_then(|it| u32::try_from(it).ok()).unwrap_or(u32::MAX);
+                }
+                "pause_on_stalled" => {
+                    rollout.pause_on_stalled = self.value(&inner).and_then(|it| it.as_bool()).unwrap_or(true);
+                }
+                _ => self.unknown_field(&inner, "`rollout`", &["max_in_flight", "pause_on_stalled"]),
+            }
+        }
+        Some(rollout)
     }
 
     fn once(&mut self, spot: &Spot) -> Option<Once> {

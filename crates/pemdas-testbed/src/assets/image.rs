@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -14,8 +14,12 @@ use crate::error::{Doing, Result};
 pub struct ImageSpec<'a> {
     /// Name and tag, such as `testbed.example/workload:1`.
     pub name: &'a str,
+    /// What always comes first in the command.
+    pub entrypoint: &'a [&'a str],
     /// The command of a container that names none.
     pub command: &'a [&'a str],
+    /// The user it runs as, by number; empty for root.
+    pub user: &'a str,
     /// The value of `PATH` inside.
     pub path: &'a str,
 }
@@ -25,8 +29,19 @@ pub struct ImageSpec<'a> {
 pub enum Content<'a> {
     /// A whole folder.
     Folder(&'a Path),
-    /// One program, placed at the root under the given name.
-    Program(&'a Path, &'a str),
+    /// Programs and libraries, each with its path inside.
+    Programs(&'a [(PathBuf, String)]),
+}
+
+/// A file that is added to an image.
+#[derive(Debug, Clone)]
+pub struct Added<'a> {
+    /// Its path, without a leading slash; a folder's ends with one.
+    pub path: &'a str,
+    /// Its mode.
+    pub mode: u32,
+    /// What is in it.
+    pub text: &'a str,
 }
 
 /// Writes the image to `output`.
@@ -46,12 +61,14 @@ fn write_layer(content: Content<'_>, layer: &Path) -> io::Result<String> {
         archive.sparse(false);
         match content {
             Content::Folder(folder) => append_sorted(&mut archive, folder, Path::new(""))?,
-            Content::Program(file, name) => {
-                let mut header = tar::Header::new_gnu();
-                header.set_size(fs::metadata(file)?.len());
-                header.set_mode(0o755);
-                header.set_cksum();
-                archive.append_data(&mut header, name, File::open(file)?)?;
+            Content::Programs(files) => {
+                for (file, name) in files {
+                    let mut header = tar::Header::new_gnu();
+                    header.set_size(fs::metadata(file)?.len());
+                    header.set_mode(0o755);
+                    header.set_cksum();
+                    archive.append_data(&mut header, name, File::open(file)?)?;
+                }
             }
         }
         archive.finish()?;
@@ -79,29 +96,89 @@ fn append_sorted<W: Write>(archive: &mut tar::Builder<W>, root: &Path, inside: &
 }
 
 fn write_archive(spec: &ImageSpec<'_>, layer: &Path, digest: &str, output: &Path) -> io::Result<()> {
-    let config = json!({
-        "architecture": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
-        "os": "linux",
-        "created": "2026-01-01T00:00:00Z",
-        "config": { "Env": [format!("PATH={}", spec.path)], "Cmd": spec.command, "WorkingDir": "/" },
-        "rootfs": { "type": "layers", "diff_ids": [format!("sha256:{digest}")] },
-        "history": [{ "created": "2026-01-01T00:00:00Z", "created_by": "testbed" }],
-    })
-    .to_string();
-    let config_name = format!("{}.json", hex(Sha256::new_with_prefix(&config)));
-    let manifest =
-        json!([{ "Config": config_name, "RepoTags": [spec.name], "Layers": ["layer.tar"] }]).to_string();
     let mut archive = tar::Builder::new(BufWriter::new(File::create(output)?));
-    append_bytes(&mut archive, &config_name, config.as_bytes())?;
     archive.append_path_with_name(layer, "layer.tar")?;
-    append_bytes(&mut archive, "manifest.json", manifest.as_bytes())?;
+    append_images(&mut archive, &[spec], &["layer.tar"], &[format!("sha256:{digest}")])?;
     archive.into_inner()?.flush()
 }
 
-fn append_bytes<W: Write>(archive: &mut tar::Builder<W>, name: &str, bytes: &[u8]) -> io::Result<()> {
+/// The images of one archive, which all have the same layers.
+fn append_images<W: Write>(
+    archive: &mut tar::Builder<W>,
+    images: &[&ImageSpec<'_>],
+    layers: &[&str],
+    digests: &[String],
+) -> io::Result<()> {
+    let mut manifest = Vec::new();
+    for spec in images {
+        let config = json!({
+            "architecture": if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
+            "os": "linux",
+            "created": "2026-01-01T00:00:00Z",
+            "config": {
+                "Env": [format!("PATH={}", spec.path)], "Entrypoint": spec.entrypoint, "Cmd": spec.command,
+                "WorkingDir": "/", "User": spec.user,
+            },
+            "rootfs": { "type": "layers", "diff_ids": digests },
+            "history": digests.iter().map(|_| json!({ "created_by": "testbed" })).collect::<Vec<_>>(),
+        })
+        .to_string();
+        let config_name = format!("{}.json", hex(Sha256::new_with_prefix(&config)));
+        append_bytes(archive, &config_name, config.as_bytes(), 0o644)?;
+        manifest.push(json!({ "Config": config_name, "RepoTags": [spec.name], "Layers": layers }));
+    }
+    append_bytes(archive, "manifest.json", json!(manifest).to_string().as_bytes(), 0o644)
+}
+
+/// Writes images that are the one of the archive `base` with some files more. What they share is unpacked once.
+pub fn pack_over(base: &Path, files: &[Added<'_>], images: &[ImageSpec<'_>], output: &Path) -> Result<()> {
+    write_over(base, files, images, output).doing(|| format!("pack images over {}", base.display()))
+}
+
+fn write_over(base: &Path, files: &[Added<'_>], images: &[ImageSpec<'_>], output: &Path) -> io::Result<()> {
+    let mut archive = tar::Builder::new(BufWriter::new(File::create(output)?));
+    let mut digests = Vec::new();
+    for entry in tar::Archive::new(File::open(base)?).entries()? {
+        let mut entry = entry?;
+        let name = entry.path()?.to_string_lossy().into_owned();
+        if name == "layer.tar" {
+            let mut header = entry.header().clone();
+            archive.append_data(&mut header, "base.tar", &mut entry)?;
+        } else if name != "manifest.json" {
+            let config: serde_json::Value = serde_json::from_reader(&mut entry)?;
+            let known = config.pointer("/rootfs/diff_ids").and_then(|it| it.as_array());
+            digests.extend(known.into_iter().flatten().filter_map(|it| it.as_str()).map(str::to_owned));
+        }
+    }
+    let mut layer = tar::Builder::new(Vec::new());
+    for file in files {
+        if file.path.ends_with('/') {
+            let mut header = tar::Header::new_gnu();
+            header.set_entry_type(tar::EntryType::Directory);
+            header.set_size(0);
+            header.set_mode(file.mode);
+            layer.append_data(&mut header, file.path, io::empty())?;
+        } else {
+            append_bytes(&mut layer, file.path, file.text.as_bytes(), file.mode)?;
+        }
+    }
+    let layer = layer.into_inner()?;
+    digests.push(format!("sha256:{}", hex(Sha256::new_with_prefix(&layer))));
+    append_bytes(&mut archive, "added.tar", &layer, 0o644)?;
+    let images: Vec<_> = images.iter().collect();
+    append_images(&mut archive, &images, &["base.tar", "added.tar"], &digests)?;
+    archive.into_inner()?.flush()
+}
+
+fn append_bytes<W: Write>(
+    archive: &mut tar::Builder<W>,
+    name: &str,
+    bytes: &[u8],
+    mode: u32,
+) -> io::Result<()> {
     let mut header = tar::Header::new_gnu();
     header.set_size(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-    header.set_mode(0o644);
+    header.set_mode(mode);
     header.set_cksum();
     archive.append_data(&mut header, name, bytes)
 }
@@ -145,7 +222,8 @@ mod tests {
     use super::*;
 
     fn packed(folder: &Path, output: &Path) -> Vec<u8> {
-        let spec = ImageSpec { name: "testbed/x:1", command: &["/x"], path: "/bin" };
+        let spec =
+            ImageSpec { name: "testbed/x:1", entrypoint: &[], command: &["/x"], user: "", path: "/bin" };
         pack(&spec, Content::Folder(folder), output).unwrap();
         fs::read(output).unwrap()
     }
@@ -176,5 +254,36 @@ mod tests {
         assert!(names.iter().any(|name| name == "manifest.json"), "{names:?}");
         assert_eq!(layer_names, ["bin", "bin/x", "bin/y"]);
         assert!(!output.with_extension("layer").exists());
+    }
+
+    #[test]
+    fn images_over_another_share_its_layer_and_add_their_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("root");
+        fs::create_dir_all(&root).unwrap();
+        fs::write(root.join("x"), "program").unwrap();
+        let [base, output] = ["base.tar", "over.tar"].map(|it| folder.path().join(it));
+        packed(&root, &base);
+        let image = |name| ImageSpec { name, entrypoint: &["/y"], command: &[], user: "7", path: "/bin" };
+        let added = Added { path: "y", mode: 0o755, text: "more" };
+        pack_over(&base, &[added], &[image("testbed/y:1"), image("testbed/z:1")], &output).unwrap();
+
+        let mut texts = std::collections::BTreeMap::new();
+        for entry in tar::Archive::new(File::open(&output).unwrap()).entries().unwrap() {
+            let mut entry = entry.unwrap();
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).unwrap();
+            texts.insert(entry.path().unwrap().to_string_lossy().into_owned(), bytes);
+        }
+        let manifest: serde_json::Value = serde_json::from_slice(&texts["manifest.json"]).unwrap();
+        assert_eq!(manifest[1]["RepoTags"], json!(["testbed/z:1"]));
+        assert_eq!(manifest[0]["Layers"], json!(["base.tar", "added.tar"]));
+        let config = &texts[manifest[0]["Config"].as_str().unwrap()];
+        let config: serde_json::Value = serde_json::from_slice(config).unwrap();
+        let digests: Vec<_> = ["base.tar", "added.tar"]
+            .map(|it| format!("sha256:{}", hex(Sha256::new_with_prefix(&texts[it]))))
+            .into();
+        assert_eq!(config["rootfs"]["diff_ids"], json!(digests));
+        assert_eq!(config["config"]["User"], "7");
     }
 }

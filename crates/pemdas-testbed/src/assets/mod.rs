@@ -21,6 +21,9 @@ use crate::say::say;
 
 /// The image with PostgreSQL, psql, nginx and curl.
 pub const WORKLOAD_IMAGE: &str = "testbed.example/workload:1";
+/// The value of `PATH` in it, and in images made over it.
+pub const WORKLOAD_PATH: &str =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/lib/postgresql/15/bin";
 /// The image of the process that holds a pod's namespaces.
 pub(crate) const PAUSE_IMAGE: &str = "testbed.example/pause:1";
 
@@ -40,6 +43,8 @@ pub struct Assets {
 pub(crate) struct NodeAssets {
     pub(crate) rootfs: PathBuf,
     pub(crate) images: Vec<PathBuf>,
+    /// The archive that other images are made over.
+    pub(crate) workload: PathBuf,
 }
 
 impl Assets {
@@ -144,10 +149,14 @@ fn node_assets(cache: &Cache, programs: &BTreeMap<&'static str, PathBuf>) -> Res
         make_rootfs(&builder, cache, &rootfs)?;
         make_workload(&builder, cache, &workload)?;
         let program = programs.get("pause").ok_or_else(|| Error::new("pause was not built"))?;
-        let spec = ImageSpec { name: PAUSE_IMAGE, command: &["/pause"], path: "/" };
-        builder.publish(&pause, |output| image::pack(&spec, Content::Program(program, "pause"), output))?;
+        let spec =
+            ImageSpec { name: PAUSE_IMAGE, entrypoint: &[], command: &["/pause"], user: "", path: "/" };
+        let files = [(program.clone(), "pause".to_owned())];
+        builder.publish(&pause, |output| image::pack(&spec, Content::Programs(&files), output))?;
     }
-    Ok(NodeAssets { rootfs: cache.place(&rootfs), images: vec![cache.place(&pause), cache.place(&workload)] })
+    let workload = cache.place(&workload);
+    let images = vec![cache.place(&pause), workload.clone()];
+    Ok(NodeAssets { rootfs: cache.place(&rootfs), images, workload })
 }
 
 fn make_rootfs(builder: &Builder<'_>, cache: &Cache, name: &str) -> Result<()> {
@@ -163,8 +172,13 @@ fn make_workload(builder: &Builder<'_>, cache: &Cache, name: &str) -> Result<()>
         say!("making the image with PostgreSQL, nginx and curl from Debian's packages (once, some minutes)");
         let rootfs = cache.place("partial").join("workload-rootfs");
         debian::make_rootfs("workload", &cache.place("partial"), &rootfs)?;
-        let path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/lib/postgresql/15/bin";
-        let spec = ImageSpec { name: WORKLOAD_IMAGE, command: &["bash"], path };
+        let spec = ImageSpec {
+            name: WORKLOAD_IMAGE,
+            entrypoint: &[],
+            command: &["bash"],
+            user: "",
+            path: WORKLOAD_PATH,
+        };
         image::pack(&spec, Content::Folder(&rootfs), output)
     })?;
     Ok(())

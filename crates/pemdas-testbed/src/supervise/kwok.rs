@@ -20,6 +20,8 @@ pub(super) fn start(cluster: &mut ControlPlane, programs: &Programs, folder: &st
     kwok.args([
         "--manage-all-nodes=false",
         "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
+        // Without a lease the node is taken for dead after a minute, and its pods for unready.
+        "--node-lease-duration-seconds=40",
     ]);
     cluster.processes.start("kwok", &mut kwok)?;
     cluster.api.create("/api/v1/nodes", &node())?;

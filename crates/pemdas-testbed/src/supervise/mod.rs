@@ -63,6 +63,7 @@ pub fn run(options: Options, end: &Receiver<()>, announce: impl FnOnce(&Ready) -
                 folder: path.to_path_buf(),
                 supervisor: std::process::id(),
                 node_process: None,
+                workload: None,
                 milliseconds: milliseconds_since(started),
             };
             announce(&ready)?;

@@ -56,6 +56,8 @@ pub struct Ready {
     pub supervisor: u32,
     /// A process inside the node's namespaces, on the level that has one.
     pub node_process: Option<u32>,
+    /// The archive of the image that other images are made over, on the same level.
+    pub workload: Option<PathBuf>,
     /// How long it took from the start, with everything in the cache.
     pub milliseconds: u64,
 }

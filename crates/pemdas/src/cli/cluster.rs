@@ -7,6 +7,7 @@ use pemdas_kube::connect::{Connection, Target, Trouble, connect, connect_counted
 use pemdas_kube::metrics::Metrics;
 
 use super::{Outcome, could_not_run};
+use crate::live::Session;
 
 /// Which cluster is meant
 #[derive(Debug, Clone, Args)]
@@ -36,6 +37,41 @@ impl NotAsked {
             Self::Here(why) => could_not_run(&format!("no cluster can be asked from here: {why}"), None),
         }
     }
+}
+
+/// Where in a cluster is looked
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Cluster")]
+pub(super) struct Reading {
+    /// The namespace to look in, instead of the context's
+    #[arg(long, short, value_name = "NAMESPACE")]
+    pub(super) namespace: Option<String>,
+    /// The namespace of the operator, which keeps the key of its digests there
+    #[arg(long, value_name = "NAMESPACE", env = "PEMDAS_NAMESPACE", default_value = "pemdas-system")]
+    operator_namespace: String,
+    #[command(flatten)]
+    cluster: Cluster,
+}
+
+impl Reading {
+    /// A cluster to look at, for as long as the command runs.
+    pub(super) fn session(&self) -> Result<Session, Outcome> {
+        let Cluster { kubeconfig, context } = self.cluster.clone();
+        let told = |why: NotAsked| why.told();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|why| told(NotAsked::Here(why)))?;
+        let connection = runtime
+            .block_on(connect(&Target { kubeconfig, context }))
+            .map_err(|why| told(NotAsked::Trouble(why)))?;
+        Ok(Session::new(runtime, connection, self.namespace.clone(), self.operator_namespace.clone()))
+    }
+}
+
+/// Says why a cluster did not answer.
+pub(super) fn not_answered(trouble: &Trouble) -> Outcome {
+    could_not_run(&trouble.to_string(), Some(trouble.hint()))
 }
 
 impl Cluster {

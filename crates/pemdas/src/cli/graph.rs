@@ -70,7 +70,7 @@ impl Graph {
 
     /// Draws one instance in the colours of its plan.
     fn run_of_instance(&self, colour: Colour) -> Outcome {
-        let planned = match plan::planned(&self.path, &self.of, colour) {
+        let planned = match plan::planned(&self.path, &self.of, false, colour) {
             Ok(planned) => planned,
             Err(outcome) => return outcome,
         };

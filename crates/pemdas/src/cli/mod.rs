@@ -3,6 +3,7 @@
 mod check;
 mod cluster;
 mod crds;
+mod explain;
 mod extras;
 mod graph;
 mod plan;
@@ -32,6 +33,7 @@ pub(crate) struct Arguments {
 enum Command {
     Check(check::Check),
     Crds(crds::Crds),
+    Explain(explain::Explain),
     Graph(graph::Graph),
     Run(run::Run),
     Plan(plan::Plan),
@@ -73,6 +75,7 @@ pub(crate) fn run() -> ExitCode {
     let outcome = match arguments.command {
         Command::Check(check) => check.run(arguments.color),
         Command::Crds(crds) => crds.run(arguments.color),
+        Command::Explain(explain) => explain.run(arguments.color),
         Command::Graph(graph) => graph.run(arguments.color),
         Command::Run(run) => run.run(arguments.color),
         Command::Plan(plan) => plan.run(arguments.color),

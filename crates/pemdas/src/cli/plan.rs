@@ -1,37 +1,79 @@
-//! `pemdas plan`: what would happen to an instance, without a cluster.
+//! `pemdas plan`: what would happen to an instance, or to all of them, from files or in a cluster.
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::{Outcome, could_not_run, one_blueprint};
+use super::{
+    Outcome,
+    cluster::Reading,
+    could_not_run,
+    explain::{Format, told},
+    one_blueprint,
+};
 use crate::{
-    plan::{self, observed::Files},
+    input::Given,
+    live::Session,
+    operate::Workers,
+    plan::{self, Planned, Prepared, live::Live, observed::Files},
     render,
     terminal::{self, Colour},
 };
 
 /// Show what would happen to an instance: the rounds, what acts in each, what waits for what, and a diff
+///
+/// From files: give the instance, and perhaps what else there is. In a cluster: name an instance as KIND/NAME, or give a file and
+/// --live, or ask for the whole --fleet when a blueprint changes. The cluster is read with your own rights, and nothing is written.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit status: 0 nothing to do, 1 something would be done, 2 no plan could be made.")]
+#[command(
+    after_help = "Exit status: 0 nothing to do, 1 something would be done, 2 no plan could be made.",
+    after_long_help = "\
+Examples:
+  pemdas plan . --instance sample.yaml             from files alone
+  pemdas plan . --instance sample.yaml --live      the file applied to the cluster as it is
+  pemdas plan . --instance foo/one -n shop         the instance that the cluster has, under this blueprint
+  pemdas plan cm/foo --instance foo/one            the same, under the blueprint that the cluster has
+  pemdas plan . --fleet                            every instance: how many would change, and which
+  pemdas plan . --instance foo/one --delete        what its deletion would do
+
+Exit status: 0 nothing to do, 1 something would be done, 2 no plan could be made."
+)]
 pub(super) struct Plan {
-    /// The blueprint: a directory with a main.ncl, an .ncl file, a manifest with a ConfigMap, or - for standard input
+    /// The blueprint: a directory with a main.ncl, an .ncl file, a manifest with a ConfigMap, - for standard input, or cm/NAME
+    /// for one that the cluster has
     #[arg(value_name = "PATH")]
     path: PathBuf,
     #[command(flatten)]
     of: Of,
+    /// Plan against the cluster: what is there is asked of it
+    #[arg(long, conflicts_with = "observed")]
+    live: bool,
+    /// Plan all instances that the cluster has, in all namespaces unless one is given
+    #[arg(long, conflicts_with_all = ["observed", "instance"])]
+    fleet: bool,
+    /// Plan the deletion of the instance
+    #[arg(long, conflicts_with = "fleet")]
+    delete: bool,
+    /// The ConfigMap that the blueprint is, or will be; without it, the one whose roots are of the same kind
+    #[arg(long, value_name = "[NAMESPACE/]NAME")]
+    configmap: Option<String>,
+    /// How many instances of a fleet are named at most
+    #[arg(long, value_name = "COUNT", default_value_t = 100)]
+    limit: usize,
     /// The form of the output
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
     /// Leave out the diffs
     #[arg(long)]
     summary: bool,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 /// Which instance is planned, and from where.
 #[derive(Debug, Args)]
 pub(super) struct Of {
-    /// The instance: a YAML or JSON file with the object that is the root, or - for standard input
+    /// The instance: a YAML or JSON file with the object that is the root, or - for standard input; `plan` also takes KIND/NAME
     #[arg(long, value_name = "FILE")]
     pub(super) instance: Option<PathBuf>,
     /// What is in the cluster: a folder of YAML and JSON files, or one; without it, nothing is
@@ -39,31 +81,122 @@ pub(super) struct Of {
     pub(super) observed: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum Format {
-    /// For people
-    #[default]
-    Text,
-    /// For programs
-    Json,
-}
-
 impl Plan {
     pub(super) fn run(&self, colour: Colour) -> Outcome {
-        let planned = match planned(&self.path, &self.of, colour) {
-            Ok(planned) => planned,
-            Err(outcome) => return outcome,
+        let named = self.of.instance.as_deref().and_then(object_name);
+        let of_cluster = Some(&*self.path).and_then(object_name).filter(|(kind, _)| is_configmap(kind));
+        let planned = if self.live || self.fleet || named.is_some() || of_cluster.is_some() {
+            if self.of.observed.is_some() {
+                let hint = Some("leave --observed out, or give the instance as a file");
+                return could_not_run("a plan is made from files or in a cluster, not both", hint);
+            }
+            match self.in_cluster(named.as_ref(), of_cluster.map(|(_, name)| name), colour) {
+                Ok(Some(planned)) => Ok(planned),
+                Ok(None) => return Outcome::Clean,
+                Err(outcome) => Err(outcome),
+            }
+        } else {
+            planned(&self.path, &self.of, self.delete, colour)
         };
-        terminal::say(&match self.output {
-            Format::Text => plan::text::plan(&planned, !self.summary, colour.on_stdout()),
-            Format::Json => plan::json::plan(&planned),
+        match planned {
+            Err(outcome) => outcome,
+            Ok(planned) => {
+                self.output.say(
+                    || plan::json::plan(&planned),
+                    || plan::text::plan(&planned, !self.summary, colour.on_stdout()),
+                );
+                if planned.plan.is_idle() { Outcome::Clean } else { Outcome::Problems }
+            }
+        }
+    }
+
+    /// A plan in a cluster; nothing if there is no instance to speak of.
+    fn in_cluster(
+        &self,
+        named: Option<&(String, String)>,
+        blueprint: Option<String>,
+        colour: Colour,
+    ) -> Result<Option<Planned>, Outcome> {
+        let session = self.reading.session()?;
+        let workers = Workers::new()
+            .map_err(|why| could_not_run(&format!("this program cannot find itself: {why}"), None))?;
+        let (given, home) = match blueprint {
+            Some(name) => {
+                let (given, found) = plan::live::of_cluster(&session, &name).map_err(|it| told(&it))?;
+                (given, Some(found))
+            }
+            None => (one_blueprint(&self.path, "keep the one to plan with in a file of its own")?, None),
+        };
+        let prepared = prepared(given, colour)?;
+        let mut live = Live::new(&session, prepared, workers, self.configmap.as_deref(), home);
+        if self.fleet {
+            return self.whole_fleet(&mut live, &session, colour);
+        }
+        let made = match named {
+            Some((kind, name)) => live.named(kind, name, self.delete),
+            None => live.file(self.of.instance.as_deref(), self.delete),
+        };
+        let played = made.map_err(|lost| match lost {
+            plan::live::NoPlan::Lost(lost) => told(&lost),
+            plan::live::NoPlan::Problems(problems) => {
+                let checked = live.with_problems(problems);
+                terminal::remark(&render::text::diagnostics(checked, colour.on_stderr()));
+                Outcome::CouldNotRun
+            }
+        })?;
+        Ok(Some(played.of(live.into_checked())))
+    }
+
+    fn whole_fleet(
+        &self,
+        live: &mut Live<'_>,
+        session: &Session,
+        colour: Colour,
+    ) -> Result<Option<Planned>, Outcome> {
+        let namespace = self.reading.namespace.is_some().then(|| session.namespace());
+        let fleet = live.fleet(namespace, |done, total| {
+            if done % 50 == 0 && total > 50 && colour.on_stderr() {
+                terminal::remark(&format!("\r{done} of {total} instances planned"));
+            }
+            if done == total && total > 50 && colour.on_stderr() {
+                terminal::remark("\r\u{1b}[K");
+            }
         });
-        if planned.plan.is_idle() { Outcome::Clean } else { Outcome::Problems }
+        let fleet = fleet.map_err(|lost| told(&lost))?;
+        self.output.say(
+            || plan::fleet::document(&fleet, self.limit.max(10_000)),
+            || plan::fleet::text(&fleet, self.limit, !self.summary, colour.on_stdout()),
+        );
+        if fleet.is_idle() { Ok(None) } else { Err(Outcome::Problems) }
     }
 }
 
-/// Makes the plan, or says why there is none.
-pub(super) fn planned(path: &Path, of: &Of, colour: Colour) -> Result<plan::Planned, Outcome> {
+fn is_configmap(kind: &str) -> bool {
+    ["cm", "configmap", "configmaps"].contains(&kind.to_lowercase().as_str())
+}
+
+/// KIND/NAME, where no file is meant.
+fn object_name(path: &Path) -> Option<(String, String)> {
+    let text = path.to_str()?;
+    let (kind, name) = text.split_once('/')?;
+    let word = |it: &str| {
+        !it.is_empty()
+            && it.chars().all(|it| it.is_ascii_alphanumeric() || it == '-' || it == '.')
+            && it.starts_with(|it: char| it.is_ascii_alphanumeric())
+    };
+    let file = [".yaml", ".yml", ".json", ".ncl"].iter().any(|it| name.ends_with(it)) || path.exists();
+    (word(kind) && word(name) && !file).then(|| (kind.to_owned(), name.to_owned()))
+}
+
+fn prepared(given: Given, colour: Colour) -> Result<Prepared, Outcome> {
+    Prepared::new(given).map_err(|checked| {
+        terminal::remark(&render::text::diagnostics(&checked, colour.on_stderr()));
+        Outcome::CouldNotRun
+    })
+}
+
+/// Makes the plan from files, or says why there is none.
+pub(super) fn planned(path: &Path, of: &Of, delete: bool, colour: Colour) -> Result<Planned, Outcome> {
     let input = Path::new("-");
     if path == input && of.instance.as_deref() == Some(input) {
         let message = "the blueprint and the instance cannot both come from standard input";
@@ -71,8 +204,30 @@ pub(super) fn planned(path: &Path, of: &Of, colour: Colour) -> Result<plan::Plan
     }
     let given = one_blueprint(path, "keep the one to plan with in a file of its own")?;
     let mut observed = Files::new(of.observed.as_deref());
-    plan::make(given, of.instance.as_deref(), &mut observed).map_err(|checked| {
+    plan::make(given, of.instance.as_deref(), delete, &mut observed).map_err(|checked| {
         terminal::remark(&render::text::diagnostics(&checked, colour.on_stderr()));
         Outcome::CouldNotRun
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::object_name;
+
+    #[test]
+    fn an_object_is_told_from_a_file() {
+        let is = |text: &str| object_name(Path::new(text)).is_some();
+        assert!(is("foo/one") && is("foos.example.com/one") && is("cm/foo.bar"));
+        assert!(
+            !is("sample/one.yaml")
+                && !is("./foo/one")
+                && !is("foo")
+                && !is("-")
+                && !is("a/b/c")
+                && !is("../x/y")
+        );
+        assert!(!is("src/cli"), "a folder that is there is meant");
+    }
 }

@@ -15,7 +15,7 @@ use crate::load::Checked;
 
 /// The instance that was given.
 #[derive(Debug, Clone)]
-pub(super) struct Instance {
+pub(crate) struct Instance {
     /// The name of the file among those of the blueprint, for messages.
     file: Option<String>,
     /// The object.
@@ -107,7 +107,26 @@ pub(super) fn documents(text: &str) -> Result<Vec<Value>, String> {
         let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
         first.chars().take(200).collect::<String>()
     })?;
-    Ok(documents.into_iter().filter(|it| !it.is_null()).collect())
+    Ok(documents.into_iter().filter(|it| !it.is_null()).map(as_kubectl_sends).collect())
+}
+
+/// Whole numbers without a fraction: kubectl makes `2` of the `2.0` of a file before the API server sees it.
+fn as_kubectl_sends(mut value: Value) -> Value {
+    let mut todo = vec![&mut value];
+    while let Some(one) = todo.pop() {
+        match one {
+            Value::Number(number) if number.is_f64() => {
+                let shown = number.as_f64().filter(|it| it.fract() == 0.0).map(|it| format!("{it}"));
+                if let Some(whole) = shown.and_then(|text| text.parse::<i64>().ok()) {
+                    *one = whole.into();
+                }
+            }
+            Value::Array(items) => todo.extend(items),
+            Value::Object(fields) => todo.extend(fields.values_mut()),
+            _ => {}
+        }
+    }
+    value
 }
 
 /// What the roots of a blueprint are, in words.
@@ -126,7 +145,8 @@ fn wanted(blueprint: &Blueprint) -> String {
     kinds.collect::<Vec<_>>().join(", or ")
 }
 
-fn root_of(
+/// The root that an object starts.
+pub(super) fn root_of(
     blueprint: &Blueprint,
     own: bool,
     object: &Value,
@@ -186,12 +206,21 @@ fn picks(selector: &Selector, object: &Value) -> bool {
 }
 
 impl Instance {
+    /// An object of the cluster that starts a root.
+    pub(super) fn live(object: Value, root: &str, blueprint: &Blueprint) -> Self {
+        let target = match blueprint.nodes.get(root).map(|it| &it.body) {
+            Some(Body::Root(root)) => root.target.clone(),
+            _ => RootTarget::Blueprint,
+        };
+        Self { file: None, object, root: root.to_owned(), target, notes: Vec::new() }
+    }
+
     /// With the contract of its kind applied: its defaults filled, or what it breaks.
     pub(super) fn admitted(
         mut self,
         renderer: &Renderer<InProcess>,
         blueprint: &Blueprint,
-        checked: &mut Checked,
+        checked: &Checked,
     ) -> Result<Self, Problems> {
         match renderer.admit(blueprint, &self.target, &self.object) {
             Ok(object) => {

@@ -12,12 +12,12 @@ use super::{Planned, diff, words};
 const VERSION: u32 = 1;
 
 /// The whole plan.
-pub(crate) fn plan(planned: &Planned) -> String {
+pub(crate) fn plan(planned: &Planned) -> Value {
     let rounds = &planned.plan.rounds;
     let count =
         |verb: &str| rounds.iter().flat_map(|it| &it.steps).filter(|it| words::verb(it.verb) == verb).count();
     let fates = |wanted: &Fate| planned.plan.nodes.values().filter(|it| it.fate == *wanted).count();
-    let document = json!({
+    json!({
         "version": VERSION,
         "blueprint": planned.checked.blueprint.as_ref().map(|it| &it.name),
         "root": planned.root,
@@ -36,8 +36,7 @@ pub(crate) fn plan(planned: &Planned) -> String {
         "rounds": rounds.iter().map(round).collect::<Vec<_>>(),
         "nodes": planned.plan.nodes.iter().map(|(slot, it)| node(slot, it)).collect::<Vec<_>>(),
         "notes": planned.notes,
-    });
-    format!("{document:#}\n")
+    })
 }
 
 fn object(key: &ObjectKey) -> Value {

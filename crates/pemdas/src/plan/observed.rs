@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use pemdas_core::blueprint::Blueprint;
 use pemdas_core::decide::Interests;
 use pemdas_core::diagnostic::Diagnostic;
-use pemdas_core::world::{KindKey, LedgerFact, Live, ObjectKey};
+use pemdas_core::world::{KindKey, LedgerFact, Live, ObjectKey, World};
 use pemdas_kube::live;
 use serde_json::{Value, json};
 
@@ -36,6 +37,15 @@ pub(crate) trait Observed {
 
     /// Whether there is anything to look at.
     fn is_given(&self) -> bool;
+
+    /// What is known besides objects, before they are taken in: the time, how kinds are seen, the instance's name. Whether the
+    /// ledger is known too.
+    ///
+    /// # Errors
+    /// Why it cannot be had.
+    fn surroundings(&mut self, _blueprint: &Blueprint, _world: &mut World) -> Result<bool, Box<Diagnostic>> {
+        Ok(false)
+    }
 }
 
 /// Objects in files: a folder of YAML and JSON, or one such file. Files know of no ledger.

@@ -2,44 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use pemdas_core::plan::{Assumption, Fate, Round, Step, Verb};
+use pemdas_core::plan::{Assumption, Fate, Plan, Round, Step, Verb};
 use serde_json::Value;
 
 use super::{Planned, diff, words};
+use crate::terminal::Style;
 
 /// How many fields of an assumption are told.
 const MAX_FIELDS: usize = 4;
 
-struct Style {
-    colour: bool,
-}
-
-impl Style {
-    fn paint(&self, code: &str, text: &str) -> String {
-        if self.colour && !text.is_empty() {
-            format!("\u{1b}[{code}m{text}\u{1b}[0m")
-        } else {
-            text.to_owned()
-        }
-    }
-
-    fn bold(&self, text: &str) -> String {
-        self.paint("1", text)
-    }
-
-    fn dim(&self, text: &str) -> String {
-        self.paint("2", text)
-    }
-
-    fn verb(&self, verb: Verb, text: &str) -> String {
-        self.paint(
-            match verb {
-                Verb::Create => "32",
-                Verb::Change | Verb::Adopt => "33",
-                Verb::Delete | Verb::Release => "31",
-            },
-            text,
-        )
+/// The colour of a write.
+fn colour_of(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Create => "32",
+        Verb::Change | Verb::Adopt => "33",
+        Verb::Delete | Verb::Release => "31",
     }
 }
 
@@ -51,23 +28,33 @@ pub(crate) fn plan(planned: &Planned, diffs: bool, colour: bool) -> String {
     out.push_str(&format!("{}\n", summary(planned)));
     let widths = Widths::of(planned);
     for (at, round) in planned.plan.rounds.iter().enumerate() {
-        rounds(planned, at, round, &widths, &style, &mut out);
+        rounds(planned, at, round, &widths, style, &mut out);
     }
-    others(planned, &widths, &style, &mut out);
+    others(planned, &widths, style, &mut out);
     if diffs {
-        for (at, round) in planned.plan.rounds.iter().enumerate() {
-            for step in &round.steps {
-                difference(at + 1, step, &style, &mut out);
-            }
+        differences(&planned.plan, style, &mut out);
+    }
+    notes(planned.notes.iter(), style, &mut out);
+    out
+}
+
+/// The diffs of all that is written.
+pub(super) fn differences(plan: &Plan, style: Style, out: &mut String) {
+    for (at, round) in plan.rounds.iter().enumerate() {
+        for step in &round.steps {
+            difference(at + 1, step, style, out);
         }
     }
-    if !planned.notes.is_empty() {
-        out.push('\n');
-    }
-    for note in &planned.notes {
+}
+
+/// What is good to know, after an empty line.
+pub(super) fn notes<'a>(notes: impl Iterator<Item = &'a String>, style: Style, out: &mut String) {
+    for (at, note) in notes.enumerate() {
+        if at == 0 {
+            out.push('\n');
+        }
         out.push_str(&format!("{} {note}\n", style.dim("note:")));
     }
-    out
 }
 
 /// What is done, in one line.
@@ -113,7 +100,7 @@ impl Widths {
     }
 }
 
-fn rounds(planned: &Planned, at: usize, round: &Round, widths: &Widths, style: &Style, out: &mut String) {
+fn rounds(planned: &Planned, at: usize, round: &Round, widths: &Widths, style: Style, out: &mut String) {
     out.push_str(&format!("\n{}\n", style.bold(&format!("Round {}", at + 1))));
     for step in &round.steps {
         let Widths { node, object } = widths;
@@ -124,7 +111,7 @@ fn rounds(planned: &Planned, at: usize, round: &Round, widths: &Widths, style: &
             words::object(step),
             remark(step)
         );
-        out.push_str(&format!("{}\n", style.verb(step.verb, line.trim_end())));
+        out.push_str(&format!("{}\n", style.paint(colour_of(step.verb), line.trim_end())));
         // Why it did not act earlier.
         let waited = planned.plan.nodes.get(&step.slot).filter(|_| at > 0);
         let first = waited.is_some_and(|it| words::rounds(&it.fate).first() == Some(&(at + 1)));
@@ -190,7 +177,7 @@ fn assumed(assumption: &Assumption) -> String {
     format!("then {} is ready{fields}", assumption.slot)
 }
 
-fn others(planned: &Planned, widths: &Widths, style: &Style, out: &mut String) {
+fn others(planned: &Planned, widths: &Widths, style: Style, out: &mut String) {
     let mut quiet: Vec<_> = planned
         .plan
         .nodes
@@ -233,7 +220,7 @@ fn rank(fate: &Fate) -> u8 {
     }
 }
 
-fn difference(round: usize, step: &Step, style: &Style, out: &mut String) {
+fn difference(round: usize, step: &Step, style: Style, out: &mut String) {
     let lines = diff::unified(step);
     let head = format!("{} {} (round {round})", words::verb(step.verb), words::object(step));
     out.push_str(&format!("\n{}\n", style.bold(&head)));
@@ -246,7 +233,7 @@ fn difference(round: usize, step: &Step, style: &Style, out: &mut String) {
             Some('@') => "36",
             _ => "",
         };
-        let painted = if code.is_empty() { line.to_owned() } else { style.paint(code, line) };
+        let painted = style.paint(code, line);
         out.push_str(&format!("{painted}\n"));
     }
 }

@@ -52,18 +52,38 @@ pub(super) fn of(
     let root = root(given, &key, there.as_ref());
     let mut world = World::new(key, root.uid.clone());
     world.root.instance = instance(&world, &root, &objects);
+    world.root.seen_going = root.terminating;
     world.root.live = Some(Arc::new(root));
     world.lease = Lease { held: true, epoch: 0 };
     "plan".clone_into(&mut world.entropy);
     world.kinds = plan::known_kinds(blueprint);
     let kind = world.root.key.kind.clone();
     world.kinds.entry(kind).or_insert(view);
+    let remembers = observed.surroundings(blueprint, &mut world).map_err(|it| vec![*it])?;
     take(&mut world, blueprint, objects);
     let (ledger, secret) = observed.ledger(&world.root.instance);
     world.ledger = ledger;
     world.secret = secret;
-    remarks(&world, blueprint, notes);
+    remarks(&world, blueprint, remembers, notes);
     Ok(world)
+}
+
+/// Shows the world everything that decisions are interested in.
+pub(crate) fn shown(
+    program: &Program,
+    world: &mut World,
+    observed: &mut dyn Observed,
+    evaluator: &mut dyn Evaluator,
+) -> Result<(), Problems> {
+    for _ in 0..MAX_ASKED {
+        let interests = decide_with(Some(program), world, evaluator).interests;
+        let more = observed.objects(&interests).map_err(|it| vec![*it])?;
+        if more.is_empty() {
+            break;
+        }
+        take(world, &program.blueprint, more);
+    }
+    Ok(())
 }
 
 /// Plays the plan, once everything that decisions are interested in has been shown.
@@ -74,19 +94,25 @@ pub(super) fn played(
     evaluator: &mut dyn Evaluator,
     notes: &mut Vec<String>,
 ) -> Result<Plan, Problems> {
-    for _ in 0..MAX_ASKED {
-        let interests = decide_with(Some(program), world, evaluator).interests;
-        let more = observed.objects(&interests).map_err(|it| vec![*it])?;
-        if more.is_empty() {
-            break;
-        }
-        take(world, &program.blueprint, more);
-    }
+    shown(program, world, observed, evaluator)?;
     let watched = program.blueprint.nodes.values().any(|it| matches!(it.body, Body::Observe(_)));
     if watched && !observed.is_given() {
         notes.push("nothing is observed: what others own is taken to be absent (see --observed)".to_owned());
     }
     Ok(super::play(Some(program), world, evaluator))
+}
+
+/// Somebody deletes the root.
+pub(super) fn deleted(world: &mut World) {
+    world.root.seen_going = true;
+    world.root.going_since = Some(world.now);
+    if let Some(live) = &world.root.live {
+        let mut live = (**live).clone();
+        live.terminating = true;
+        // Without a finalizer of anybody it is gone at once.
+        world.root.live = (!live.finalizers.is_empty()).then(|| Arc::new(live));
+    }
+    world.touch_everything();
 }
 
 fn take(world: &mut World, blueprint: &Blueprint, objects: Vec<(String, Live)>) {
@@ -174,11 +200,12 @@ fn instance(world: &World, root: &Live, objects: &[(String, Live)]) -> String {
 }
 
 /// What is good to know before the plan is believed.
-fn remarks(world: &World, blueprint: &Blueprint, notes: &mut Vec<String>) {
+fn remarks(world: &World, blueprint: &Blueprint, remembered: bool, notes: &mut Vec<String>) {
     let ours = |live: &Live| live.label(ROOT_LABEL) == Some(world.root.instance.as_str());
     let mine: Vec<_> = world.objects.values().filter(|it| ours(it)).collect();
     let remembers = blueprint.nodes.values().any(|it| it.once.is_some() || it.state_of.is_some());
-    if remembers && !mine.is_empty() && world.ledger == pemdas_core::world::LedgerFact::Absent {
+    if remembers && !remembered && !mine.is_empty() && world.ledger == pemdas_core::world::LedgerFact::Absent
+    {
         notes.push(
             "files do not tell what was run before: onces and states are planned as if this were their first time"
                 .to_owned(),

@@ -1,9 +1,19 @@
 //! `pemdas run` on a real control plane: each test has a namespace and kinds of its own, and says in its name what it proves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
 
+mod asking;
 mod bed;
 mod blueprints;
 mod claims;
+mod contracts;
 mod cost;
+mod counted;
+mod definitions;
 mod examples;
+mod going;
 mod memory;
+mod other;
+mod past;
+mod rights;
+mod rollout;
+mod sharing;

@@ -15,12 +15,12 @@ use clauses::{
     a_first_key_may_be_a_baseline, a_human_lets_the_old_one_go_first,
     a_kind_that_reports_no_generation_may_say_so, a_late_name_is_known_with_its_inputs,
     a_once_is_retried_as_often_as_it_says, a_report_is_copied_into_the_status,
-    a_shape_that_fails_is_told_and_closes_no_edge, a_state_may_be_part_of_the_deletion,
-    a_status_is_what_its_author_says, a_time_changes_only_with_what_it_speaks_of, a_value_is_passed_on,
-    a_yielded_field_is_left_to_its_owner, an_authors_condition_lowers_ready_and_never_raises_it,
-    an_object_of_the_cluster_has_no_namespace, having_limits_what_is_kept_away,
-    what_a_server_makes_of_a_status_is_not_fought, what_may_not_be_deleted_is_left_and_told,
-    with_each_a_member_waits_for_its_own,
+    a_root_that_breaks_its_contract_is_left_as_it_is, a_shape_that_fails_is_told_and_closes_no_edge,
+    a_state_may_be_part_of_the_deletion, a_status_is_what_its_author_says,
+    a_time_changes_only_with_what_it_speaks_of, a_value_is_passed_on, a_yielded_field_is_left_to_its_owner,
+    an_authors_condition_lowers_ready_and_never_raises_it, an_object_of_the_cluster_has_no_namespace,
+    having_limits_what_is_kept_away, what_a_server_makes_of_a_status_is_not_fought,
+    what_may_not_be_deleted_is_left_and_told, with_each_a_member_waits_for_its_own,
 };
 use memory::{
     a_failure_is_resumed_once, a_failure_opens_the_edges_that_want_it, a_job_that_is_deleted_is_not_rerun,
@@ -40,11 +40,13 @@ use objects::{
     what_another_instance_claims_is_not_touched,
 };
 use removal::{
-    a_broken_blueprint_blocks_no_removal_and_skips_nothing, a_list_of_an_earlier_lease_does_not_count,
-    a_renamed_node_keeps_its_object, a_replacement_is_ready_before_the_old_goes,
-    a_root_deleted_without_its_objects_leaves_them, a_terminating_namespace_ends,
-    an_attempt_makes_what_comes_later_due, objects_of_a_root_that_was_not_seen_going_are_left,
-    the_finalizer_comes_first, the_nodes_of_the_deletion_run_first, what_is_to_stay_stays,
+    a_broken_blueprint_blocks_no_removal_and_skips_nothing, a_deletion_without_order_ends,
+    a_late_answer_brings_no_root_back, a_list_of_an_earlier_lease_does_not_count,
+    a_one_off_that_ended_uses_nothing, a_renamed_node_keeps_its_object,
+    a_replacement_is_ready_before_the_old_goes, a_root_deleted_without_its_objects_leaves_them,
+    a_terminating_namespace_ends, an_attempt_makes_what_comes_later_due,
+    objects_of_a_root_that_was_not_seen_going_are_left, the_finalizer_comes_first,
+    the_nodes_of_the_deletion_run_first, what_is_to_stay_stays,
     what_the_garbage_collector_takes_is_left_to_it, with_before_the_old_goes_first,
 };
 use report::{
@@ -176,6 +178,7 @@ properties! {
     a_time_changes_only_with_what_it_speaks_of,
     what_a_server_makes_of_a_status_is_not_fought,
     a_report_is_copied_into_the_status,
+    a_root_that_breaks_its_contract_is_left_as_it_is,
     a_contract_is_asked_of_the_evaluator,
     a_computed_name_is_asked_alone,
     a_late_name_is_known_with_its_inputs,
@@ -194,4 +197,7 @@ properties! {
     a_claim_that_contradicts_the_blueprint_is_told,
     a_shape_that_fails_is_told_and_closes_no_edge,
     reverting_at_every_step_changes_nothing,
+    a_one_off_that_ended_uses_nothing,
+    a_deletion_without_order_ends,
+    a_late_answer_brings_no_root_back,
 }

@@ -1,16 +1,16 @@
 //! What goes: renamed and replaced objects, deletions, roots that are gone.
 
 use serde_json::json;
-use std::rc::Rc;
+use std::{rc::Rc, sync::Arc};
 
 use super::{at_rest, clean, delete_root, rounds, stalled, there, v};
 use crate::action::Action;
 use crate::blueprint::{OnDelete, Replace};
 use crate::decide::decide;
 use crate::explore::lab::{Lab, key};
-use crate::explore::properties::{chain, diamond, drain, renamed, replaced};
+use crate::explore::properties::{chain, diamond, drain, job, renamed, replaced};
 use crate::explore::sim::Sim;
-use crate::world::{FINALIZER, Lease};
+use crate::world::{FINALIZER, Fact, Lease};
 
 pub(super) fn a_renamed_node_keeps_its_object() {
     let mut sim = at_rest(&[chain(), renamed()], json!({ "v": 1 }));
@@ -66,6 +66,14 @@ pub(super) fn a_replacement_is_ready_before_the_old_goes() {
     assert!(there(&sim, "Thing", "a-a-1"), "a gap");
 }
 
+pub(super) fn a_one_off_that_ended_uses_nothing() {
+    let mut sim = at_rest(&[job().named_by("before", "root.spec.v")], json!({ "v": 1 }));
+    sim.set_spec(&json!({ "v": 2 }));
+    assert!(sim.settle() && sim.is_ready(), "{:?}", sim.decision);
+    assert!(!there(&sim, "Thing", "a-before-1"), "nobody uses it any more");
+    clean(&sim);
+}
+
 pub(super) fn with_before_the_old_goes_first() {
     let lab = Lab::new().template("a", "Thing", &[]).named_by("a", "root.spec.v").also("app", "a");
     let lab = lab.with("a", |it| it.replace = Replace::Before);
@@ -111,6 +119,25 @@ pub(super) fn the_nodes_of_the_deletion_run_first() {
     sim.asleep.clear();
     sim.settle();
     assert!(sim.root().is_none() && sim.claimed().is_empty() && sim.cluster.ledger.is_none());
+    clean(&sim);
+}
+
+pub(super) fn a_late_answer_brings_no_root_back() {
+    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
+    let mut last = (**sim.root().unwrap()).clone();
+    delete_root(&mut sim);
+    assert!(sim.settle() && sim.root().is_none(), "{:?}", sim.decision);
+    last.terminating = true;
+    last.finalizers.clear();
+    sim.world.learn(Fact::Root(Arc::new(last)));
+    assert!(sim.world.root.live.is_none());
+}
+
+pub(super) fn a_deletion_without_order_ends() {
+    let lab = Lab::new().template("a", "Thing", &[]).also("app", "a").template("final", "Thing", &[]);
+    let mut sim = at_rest(&[lab.deleting("final")], json!({ "v": 1 }));
+    delete_root(&mut sim);
+    assert!(sim.settle() && sim.root().is_none(), "{:?}", sim.decision);
     clean(&sim);
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::{at_rest, clean, delete_root, rounds, stalled, there, v};
 use crate::action::Action;
 use crate::blueprint::{Body, OnImmutable};
-use crate::decide::decide;
+use crate::decide::{Mode, decide};
 use crate::evaluate::Answer;
 use crate::explore::lab::{Lab, key, kind, shape};
 use crate::explore::properties::{chain, diamond, drain, fleet};
@@ -323,7 +323,15 @@ pub(super) fn a_restored_root_takes_its_objects_back_when_told() {
 pub(super) fn leaving_the_selector_removes() {
     let mut sim = at_rest(&[diamond()], json!({ "v": 1 }));
     sim.world.learn(Fact::Selected(false));
-    sim.settle();
-    assert!(sim.root().is_some_and(|it| it.finalizers.is_empty()) && sim.claimed().is_empty());
+    let over = |sim: &Sim| {
+        let decision = sim.decision.as_ref();
+        decision.is_some_and(|it| it.mode == Mode::Removing && !it.conditions.reconciling)
+    };
+    let gone = |sim: &Sim| sim.root().is_some_and(|it| it.finalizers.is_empty()) && sim.claimed().is_empty();
+    for _ in 0..40 {
+        rounds(&mut sim, 1);
+        assert!(!over(&sim) || gone(&sim), "whoever believes that it is over leaves the rest");
+    }
+    assert!(over(&sim) && gone(&sim));
     clean(&sim);
 }

@@ -113,6 +113,8 @@ fn kubelet(folder: &Path, cgroup: &str) -> Value {
         "evictionHard": { "memory.available": "100Mi" },
         "podLogsDir": folder.join("pod-logs"),
         "serializeImagePulls": false,
+        // Tests kill what runs in pods, and have no five minutes until it starts again.
+        "crashLoopBackOff": { "maxContainerRestartPeriod": "1s" },
         "syncFrequency": "10s",
         "fileCheckFrequency": "0s",
         "nodeStatusUpdateFrequency": "5s",

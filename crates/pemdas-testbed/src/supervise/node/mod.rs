@@ -77,6 +77,7 @@ pub(super) fn run(
         folder: path.to_path_buf(),
         supervisor: std::process::id(),
         node_process: Some(process),
+        workload: assets.node.as_ref().map(|it| it.workload.clone()),
         milliseconds: milliseconds_since(started),
     };
     announce(&ready)?;

@@ -1,0 +1,108 @@
+//! What a human can do about a reason. Reasons are sentences of the core, the same in a status and when they are computed.
+
+use pemdas_core::ledger::Slot;
+use serde_json::Value;
+
+use super::{Instance, Node};
+
+/// What can be done, most of it as a command.
+pub(super) fn of_instance(instance: &Instance) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    for (slot, node) in instance.nodes.iter().filter(|(_, it)| !it.is_ready()) {
+        for why in node.why.iter().filter(|it| it.on.is_none()) {
+            if let Some(text) = of_reason(instance, slot, node, &why.text)
+                && !told.contains(&text)
+            {
+                told.push(text);
+            }
+        }
+    }
+    for cause in &instance.causes {
+        let nobody = (Slot::new(&instance.root.kind.kind, ""), Node::default());
+        told.extend(of_reason(instance, &nobody.0, &nobody.1, cause));
+    }
+    told.dedup();
+    told
+}
+
+fn of_reason(instance: &Instance, slot: &Slot, node: &Node, text: &str) -> Option<String> {
+    let Instance { address, account, blueprint, .. } = instance;
+    let name = &slot.node;
+    let object = node.objects.first().map_or_else(|| format!("the object of {slot}"), ToString::to_string);
+    let annotate = |what: &str| format!("kubectl annotate --overwrite {address} pemdas.dev/{what}");
+    let (reason, rest) = text.split_once(": ").unwrap_or((text, ""));
+    Some(match reason {
+        "Exists" => match rest.split_once("pemdas.dev/reclaim=") {
+            Some((_, uid)) => {
+                let uid = uid.split(' ').next().unwrap_or_default();
+                format!("take over what an earlier root made: {}", annotate(&format!("reclaim={uid}")))
+            }
+            None if rest.contains("belongs to another instance") => {
+                "two instances want one object: give it another name in one of them".to_owned()
+            }
+            None => format!("delete it or rename it, or let {name} adopt it: own = 'Adopt in the blueprint"),
+        },
+        "Conflict" => format!(
+            "conflict = 'Force on {name} takes these fields, conflict = 'Yield leaves them; or the other manager lets go of them"
+        ),
+        "Contended" => format!("find out who writes to {object} besides Pemdas, and let one of them decide"),
+        "Immutable" => {
+            format!(
+                "on_immutable = 'Recreate on {name} makes it anew; or undo the change; or delete {object} yourself"
+            )
+        }
+        "Failed" | "Cut" if rest.contains("attempt") => {
+            format!("look at {object}; when it is mended, try again: {}", annotate("resume=$(date +%s)"))
+        }
+        "Failed" => format!("look at {object}: it goes on by itself when it is mended"),
+        "Superseded" => format!("wait until {object} has ended, or delete it"),
+        "Error" | "DoesNotSettle" => format!("mend {name} in the blueprint {blueprint}"),
+        "Unreadable" => {
+            "put the annotation pemdas.dev/claim back as it was, or take the label pemdas.dev/root off"
+                .to_owned()
+        }
+        "DeletionBlocked" => {
+            format!("go on without the nodes of the deletion: {}", annotate("skip-deletion=yes"))
+        }
+        _ if reason.starts_with("waits for approval of ") => {
+            let digest = reason.rsplit(' ').next().unwrap_or_default();
+            format!("approve what pemdas plan shows: {}", annotate(&format!("approve.{name}={digest}")))
+        }
+        "refused" if rest.starts_with("forbidden") => {
+            format!("allow it to the ServiceAccount {account}: {rest}")
+        }
+        "refused" => "it is tried again by itself; mend what the refusal names".to_owned(),
+        _ if text.contains("may not be listed by this account") => {
+            let kind = text.split(' ').next().unwrap_or_default();
+            format!("allow the ServiceAccount {account} to get, list and watch {kind}")
+        }
+        _ if text.contains("there is no kind ") => {
+            "install the definition that is missing; it is picked up then".to_owned()
+        }
+        _ => return None,
+    })
+}
+
+/// What can be done about a blueprint.
+pub(super) fn of_blueprint(name: &str, account: &str, told: &Value) -> Vec<String> {
+    let list = |field: &str| told.get(field).and_then(Value::as_array).map_or(0, Vec::len);
+    let mut advice = Vec::new();
+    if told.is_null() {
+        advice.push(
+            "no operator has looked at it: is one running, and does it watch this namespace?".to_owned(),
+        );
+    }
+    if list("problems") > 0 {
+        advice.push(format!("mend the blueprint {name}; `pemdas check` shows the places"));
+    }
+    if list("missing") > 0 {
+        advice.push(format!("allow the ServiceAccount {account} what is missing"));
+    }
+    if told.pointer("/rollout/paused").is_some_and(|it| !it.is_null()) {
+        advice.push(
+            "mend the instance that stalls, or apply a mended blueprint: the rollout goes on by itself"
+                .to_owned(),
+        );
+    }
+    advice
+}

@@ -1,0 +1,444 @@
+//! From the words of a command to what is explained.
+
+use std::collections::BTreeSet;
+
+use pemdas_core::{
+    blueprint::{Body, RootTarget},
+    decide::{Decision, Mode},
+    diagnostic::Diagnostic,
+    graph::Vertex,
+    ledger::Slot,
+    plan,
+    suggest::did_you_mean,
+    world::{Claim, KindKey, Live, ObjectKey, ROOT_LABEL},
+};
+use pemdas_kube::{
+    connect::Trouble,
+    survey::{Found, Served},
+};
+use serde_json::Value;
+
+use super::{Blueprint, Edges, Explained, Focus, Instance, Node, State, advice, merge};
+use crate::{
+    live::{Compiled, Field, Look, Lost, Reader, Session, running},
+    operate::Workers,
+    plan::look,
+};
+
+/// How many Events are told.
+const MAX_EVENTS: usize = 5;
+
+/// Looks at a cluster and explains.
+pub(crate) struct Explainer<'a> {
+    session: &'a Session,
+    reader: Reader,
+}
+
+/// One line of a list of instances.
+pub(crate) struct Listed {
+    pub(crate) root: ObjectKey,
+    pub(crate) blueprint: String,
+    pub(crate) state: State,
+    pub(crate) since: Option<String>,
+    pub(crate) why: String,
+}
+
+impl<'a> Explainer<'a> {
+    pub(crate) fn new(session: &'a Session, workers: Workers) -> Self {
+        Self { session, reader: Reader::new(workers) }
+    }
+
+    /// Explains one object: as a root, as what an instance made, or as a blueprint.
+    pub(crate) fn object(&self, word: &str, name: &str) -> Result<Vec<Explained>, Lost> {
+        let served = self.session.kind(word)?;
+        let live = self.named(served, name)?;
+        let mut all = Vec::new();
+        let mut notes = Vec::new();
+        let map = KindKey::new("v1", "ConfigMap");
+        let blueprint = Some(&live).filter(|it| it.key.kind == map).and_then(|it| Found::read(it.clone()));
+        if let Some(found) = &blueprint {
+            let account = found.account.to_string();
+            let advice = advice::of_blueprint(&found.title(), &account, &found.told);
+            let (object, told) = (live.key.clone(), found.told.clone());
+            all.push(Explained::Blueprint(Box::new(Blueprint { object, account, told, advice })));
+        }
+        if let Some(label) = live.label(ROOT_LABEL).map(str::to_owned) {
+            all.push(self.made(&live, &label)?);
+        }
+        let could_be_root = live.key.kind != map || blueprint.is_some();
+        if could_be_root {
+            self.as_root(served, &live, &mut all, &mut notes)?;
+        }
+        if all.is_empty() {
+            all.push(Explained::Nobodys { object: live.key, notes });
+        }
+        Ok(all)
+    }
+
+    fn named(&self, served: &Served, name: &str) -> Result<Live, Lost> {
+        let (session, resource) = (self.session, &served.resource);
+        let namespace = if resource.namespaced { session.namespace() } else { "" };
+        if let Some(live) = session.ask(async |survey| survey.object(resource, namespace, name).await)? {
+            return Ok(live);
+        }
+        let place =
+            if namespace.is_empty() { String::new() } else { format!(" in the namespace {namespace}") };
+        let listed = session.ask(async |survey| survey.list(resource, None, None).await);
+        let listed = listed
+            .or_else(|_| session.ask(async |survey| survey.list(resource, Some(namespace), None).await));
+        let others = listed.unwrap_or_default();
+        let elsewhere = others.iter().find(|it| it.key.name == name).map(|it| it.key.namespace.clone());
+        let here = others.iter().filter(|it| it.key.namespace == namespace).map(|it| it.key.name.as_str());
+        let hint = match elsewhere {
+            Some(other) => Some(format!("there is one in the namespace {other}: -n {other}")),
+            None => did_you_mean(name, here),
+        };
+        Err(Lost::Nothing { message: format!("there is no {} {name}{place}", resource.kind), hint })
+    }
+
+    fn as_root(
+        &self,
+        served: &Served,
+        live: &Live,
+        all: &mut Vec<Explained>,
+        notes: &mut Vec<String>,
+    ) -> Result<(), Lost> {
+        for (found, roots) in self.reader.of_kind(self.session, &live.key.kind)? {
+            let own = live.key.kind == KindKey::new("v1", "ConfigMap");
+            if own && found.live.key != live.key {
+                continue;
+            }
+            if roots.is_empty() && is_of(live, &found) {
+                let instance = self.as_told(served, live, &found, "its blueprint cannot be read here");
+                all.push(Explained::Instance(Box::new(instance)));
+            }
+            for root in roots {
+                match self.instance(served, live, &found, &root)? {
+                    Some(instance) => all.push(Explained::Instance(Box::new(instance))),
+                    None => notes.push(format!(
+                        "the selector of the root {root} of the blueprint {} does not pick it",
+                        found.title()
+                    )),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An object that carries the label of an instance.
+    fn made(&self, live: &Live, label: &str) -> Result<Explained, Lost> {
+        let nobodys = |note: String| Explained::Nobodys { object: live.key.clone(), notes: vec![note] };
+        let Some(claim) = merge::claim(live) else {
+            return Ok(nobodys(
+                "it has the label pemdas.dev/root, and its annotation pemdas.dev/claim cannot be read: Pemdas leaves it alone"
+                    .to_owned(),
+            ));
+        };
+        let uid = label.split('.').next().unwrap_or_default();
+        let served = self.session.kinds()?.of(&claim.root.kind);
+        let root = match served {
+            Some(served) => {
+                let (resource, key) = (&served.resource, &claim.root);
+                self.session.ask(async |survey| survey.object(resource, &key.namespace, &key.name).await)?
+            }
+            None => None,
+        };
+        let root = root.filter(|it| it.uid == uid);
+        let (Some(served), Some(root)) = (served, root) else {
+            return Ok(nobodys(format!(
+                "the node {} made it for {} (uid {uid}), which is not there any more. Pemdas deletes nothing of a root that it has not seen \
+                 going; one of the same name can take it over, with the annotation pemdas.dev/reclaim={label}",
+                claim.node, claim.root
+            )));
+        };
+        for (found, roots) in self.reader.of_kind(self.session, &root.key.kind)? {
+            for name in roots.iter().filter(|it| found.instance(it, uid) == label) {
+                if let Some(mut instance) = self.instance(served, &root, &found, name)? {
+                    focus(&mut instance, live, &claim);
+                    return Ok(Explained::Instance(Box::new(instance)));
+                }
+            }
+            if roots.is_empty() && is_of(&root, &found) {
+                let mut instance = self.as_told(served, &root, &found, "its blueprint cannot be read here");
+                focus(&mut instance, live, &claim);
+                return Ok(Explained::Instance(Box::new(instance)));
+            }
+        }
+        Ok(nobodys(format!(
+            "the node {} made it for {}, and the blueprint of that instance is not there or may not be read",
+            claim.node, claim.root
+        )))
+    }
+
+    /// An instance; nothing if its root is not picked and there is nothing of it.
+    fn instance(
+        &self,
+        served: &Served,
+        live: &Live,
+        found: &Found,
+        root: &str,
+    ) -> Result<Option<Instance>, Trouble> {
+        let status = live.body.get("status").cloned().unwrap_or_default();
+        let revision = status.pointer("/pemdas/revision").and_then(Value::as_str);
+        let files = running(self.session, found, revision);
+        let compiled = match self.reader.compiled(found, &files) {
+            Ok(compiled) => compiled,
+            Err(why) => {
+                return Ok(Some(self.as_told(
+                    served,
+                    live,
+                    found,
+                    &format!("its blueprint has errors ({why})"),
+                )));
+            }
+        };
+        let name = found.instance(root, &live.uid);
+        let field = Field::new(self.session, &[&compiled.blueprint], Some(&name), &live.key.namespace)?;
+        if !picks(&compiled, root, live) && field.of_instance(&name).is_empty() {
+            return Ok(None);
+        }
+        if !field.has_key() && revision.is_some() {
+            let why = "the key of the operator's digests may not be read";
+            return Ok(Some(self.as_told(served, live, found, why)));
+        }
+        match self.computed(&compiled, root, live, found, &field) {
+            Ok((decision, nodes, mut notes)) => {
+                let mut instance = self.base(served, live, found);
+                instance.mode = decision.mode;
+                instance.state = merge::state(Some(&decision), &nodes, &status, live.terminating);
+                let of_node =
+                    |text: &&String| !nodes.keys().any(|slot| text.starts_with(&format!("{slot}: ")));
+                instance.causes = decision.conditions.stalled.iter().filter(of_node).cloned().collect();
+                instance.since = merge::since(live, &status, instance.state);
+                let newest = claimed_revision(field.of_instance(&name));
+                instance.revision = instance.revision.or(newest);
+                instance.nodes = nodes;
+                notes.extend(field.notes());
+                instance.notes.extend(notes);
+                self.finish(&mut instance, live, Some((&compiled, root)));
+                Ok(Some(instance))
+            }
+            Err(problems) => {
+                let why = problems.first().map_or_else(String::new, |it| it.message.clone());
+                Ok(Some(self.as_told(served, live, found, &why)))
+            }
+        }
+    }
+
+    /// What the core says now.
+    fn computed(
+        &self,
+        compiled: &Compiled,
+        root: &str,
+        live: &Live,
+        found: &Found,
+        field: &Field<'_>,
+    ) -> Result<Computed, Vec<Diagnostic>> {
+        let name = found.instance(root, &live.uid);
+        let Some(program) = compiled.program(root) else { return Err(Vec::new()) };
+        let mut evaluator = compiled.evaluator();
+        let mut observed = Look::new(field, Some(live.clone()), name, &found.namespace);
+        let mut notes = Vec::new();
+        let mut world = look(&program, live.body.clone(), &mut observed, &mut evaluator, &mut notes)?;
+        world.root.selected = picks(compiled, root, live);
+        let (decision, steps) = plan::standing(Some(&program), &mut world, &mut evaluator);
+        let status = live.body.get("status").cloned().unwrap_or_default();
+        let nodes = merge::computed(&decision, &steps, &world, &status);
+        Ok((decision, nodes, notes))
+    }
+
+    /// An instance as its status tells of it.
+    fn as_told(&self, served: &Served, live: &Live, found: &Found, why: &str) -> Instance {
+        let status = live.body.get("status").cloned().unwrap_or_default();
+        let mut instance = self.base(served, live, found);
+        instance.nodes = merge::as_told(&status, std::iter::empty(), "");
+        instance.state = merge::state(None, &instance.nodes, &status, live.terminating);
+        instance.since = merge::since(live, &status, instance.state);
+        instance.notes.push(format!("told from the status of the object, and not computed: {why}"));
+        if let Some(more) = status.pointer("/pemdas/moreNodes").and_then(Value::as_u64) {
+            instance.notes.push(format!("the status leaves out {more} more nodes"));
+        }
+        self.finish(&mut instance, live, None);
+        instance
+    }
+
+    fn base(&self, served: &Served, live: &Live, found: &Found) -> Instance {
+        let place = match live.key.namespace.as_str() {
+            "" => String::new(),
+            namespace => format!("-n {namespace} "),
+        };
+        let status = live.body.get("status");
+        let revision = status.and_then(|it| it.pointer("/pemdas/revision")).and_then(Value::as_str);
+        let running = found.told.get("revision").and_then(Value::as_str);
+        let mut notes = Vec::new();
+        let observed = status.and_then(|it| it.get("observedGeneration")).and_then(Value::as_i64);
+        if let (Some(observed), Some(now)) = (observed, live.generation)
+            && observed < now
+        {
+            notes.push(format!(
+                "the operator has not looked at generation {now} yet: its status is of {observed}"
+            ));
+        }
+        Instance {
+            root: live.key.clone(),
+            address: format!("{place}{}/{}", served.word(), live.key.name),
+            blueprint: found.title(),
+            account: found.account.to_string(),
+            revision: revision.map(str::to_owned),
+            newer: running.filter(|it| revision.is_some_and(|mine| mine != *it)).map(str::to_owned),
+            state: State::Reconciling,
+            mode: Mode::Present,
+            since: None,
+            nodes: std::collections::BTreeMap::new(),
+            edges: Edges::default(),
+            causes: Vec::new(),
+            focus: None,
+            events: Vec::new(),
+            advice: Vec::new(),
+            notes,
+        }
+    }
+
+    fn finish(&self, instance: &mut Instance, live: &Live, compiled: Option<(&Compiled, &str)>) {
+        if let Some((compiled, root)) = compiled {
+            instance.edges = edges(compiled, root);
+        }
+        if instance.state != State::Ready {
+            let told = self.session.ask(async |survey| survey.events(live, MAX_EVENTS).await);
+            instance.events = told.unwrap_or_default();
+        }
+        instance.advice = advice::of_instance(instance);
+        let open: Vec<&Node> = instance.nodes.values().filter(|it| it.next.is_some()).collect();
+        if !open.is_empty() && instance.events.is_empty() {
+            instance.advice.push(
+                "if nothing happens: is the operator running? `kubectl -n pemdas-system get lease pemdas` shows who leads"
+                    .to_owned(),
+            );
+        }
+        if instance.newer.is_some() {
+            instance.notes.push(
+                "a newer revision of the blueprint has not reached this instance yet: `pemdas explain` of the blueprint shows the rollout"
+                    .to_owned(),
+            );
+        }
+    }
+
+    /// The instances of a kind, in one namespace or in all; at most so many are looked at.
+    pub(crate) fn list(
+        &self,
+        word: &str,
+        everywhere: bool,
+        most: usize,
+    ) -> Result<(Vec<Listed>, usize), Lost> {
+        let served = self.session.kind(word)?;
+        let (session, resource) = (self.session, &served.resource);
+        let namespace = Some(session.namespace()).filter(|_| !everywhere);
+        let found = self.reader.of_kind(session, &resource.kind)?;
+        if found.is_empty() {
+            return Err(Lost::Nothing {
+                message: format!("no blueprint starts with a {}", resource.kind),
+                hint: Some(
+                    "`kubectl get configmaps -A -l pemdas.dev/blueprint` lists the blueprints".to_owned(),
+                ),
+            });
+        }
+        let all = session.ask(async |survey| survey.list(resource, namespace, None).await)?;
+        let own = resource.kind == KindKey::new("v1", "ConfigMap");
+        let (mut listed, mut more) = (Vec::new(), 0);
+        for live in &all {
+            for (found, roots) in found.iter().filter(|(it, _)| !own || it.live.key == live.key) {
+                if listed.len() >= most {
+                    more += 1;
+                    continue;
+                }
+                let owned = live.body.pointer("/status/pemdas").is_some();
+                let instances = if owned && is_of(live, found) {
+                    vec![self.quick(live, found)]
+                } else {
+                    let each = roots.iter().map(|root| self.instance(served, live, found, root));
+                    each.collect::<Result<Vec<_>, _>>()?
+                        .into_iter()
+                        .flatten()
+                        .map(|it| listed_of(&it))
+                        .collect()
+                };
+                listed.extend(instances);
+            }
+        }
+        Ok((listed, more))
+    }
+
+    /// One line from the status alone.
+    fn quick(&self, live: &Live, found: &Found) -> Listed {
+        let status = live.body.get("status").cloned().unwrap_or_default();
+        let nodes = merge::as_told(&status, std::iter::empty(), "");
+        let state = merge::state(None, &nodes, &status, live.terminating);
+        let message = merge::condition(&status, "Ready").filter(|_| state != State::Ready);
+        let why = message.and_then(|it| it["message"].as_str()).unwrap_or_default().to_owned();
+        let since = merge::since(live, &status, state);
+        Listed { root: live.key.clone(), blueprint: found.title(), state, since, why }
+    }
+}
+
+type Computed = (Decision, std::collections::BTreeMap<Slot, Node>, Vec<String>);
+
+fn listed_of(instance: &Instance) -> Listed {
+    let last = instance.chains().into_iter().rfind(|it| it.last);
+    let why = last.map(|it| it.to_string()).or_else(|| instance.causes.first().cloned());
+    Listed {
+        root: instance.root.clone(),
+        blueprint: instance.blueprint.clone(),
+        state: instance.state,
+        since: instance.since.clone(),
+        why: why.unwrap_or_default(),
+    }
+}
+
+/// Whether the status of a root is of a revision of this blueprint.
+fn is_of(live: &Live, found: &Found) -> bool {
+    let revision = live.body.pointer("/status/pemdas/revision").and_then(Value::as_str);
+    revision.and_then(|it| it.rsplit_once('-')).is_some_and(|(name, _)| name == found.name)
+}
+
+fn picks(compiled: &Compiled, root: &str, live: &Live) -> bool {
+    match compiled.blueprint.nodes.get(root).map(|it| &it.body) {
+        Some(Body::Root(root)) => match &root.target {
+            RootTarget::Foreign { selector: Some(selector), .. } => selector.picks(|it| live.label(it)),
+            _ => true,
+        },
+        _ => true,
+    }
+}
+
+/// The newest revision that objects name.
+fn claimed_revision(objects: &[Live]) -> Option<String> {
+    objects.iter().filter_map(merge::claim).max_by_key(|it| it.ordinal).map(|it| it.revision)
+}
+
+fn focus(instance: &mut Instance, live: &Live, claim: &Claim) {
+    let slot = Slot::new(&claim.node, &claim.member);
+    let members: BTreeSet<&str> = instance.nodes.keys().map(|it| it.node.as_str()).collect();
+    instance.focus = Some(Focus {
+        object: live.key.clone(),
+        state: claim.state.clone(),
+        needed: members.contains(claim.node.as_str()),
+        path: instance.path_to(&claim.node),
+        after: claim.after.keys().cloned().collect(),
+        before: instance.edges.sequence.get(&claim.node).cloned().unwrap_or_default(),
+        waited_for_by: instance.waiting_for(&slot),
+        slot,
+    });
+}
+
+fn edges(compiled: &Compiled, root: &str) -> Edges {
+    let mut edges = Edges { root: root.to_owned(), ..Edges::default() };
+    for link in &compiled.graph.also {
+        edges.also.entry(link.from.clone()).or_default().push(link.to.clone());
+    }
+    for link in &compiled.graph.sequence {
+        if let (Vertex::Node(from), Vertex::Node(to)) = (&link.from, &link.to) {
+            edges.sequence.entry(from.clone()).or_default().push(to.clone());
+        }
+    }
+    edges
+}

@@ -1,0 +1,25 @@
+//! The examples of the repository on a real control plane, as their pages say: created, changed, drifted from, deleted. What
+//! needs pods that really run is in the tests of the node.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
+
+mod bed;
+#[path = "../shell/mod.rs"]
+mod shell;
+
+use bed::Bed;
+
+/// The examples whose pages are played here.
+const PAGES: [&str; 5] = ["web-app", "redis-cache", "blue-green", "namespace-defaults", "on-secret"];
+
+#[test]
+fn the_pages_of_the_examples_are_true() {
+    Bed::new().play(&PAGES);
+}
+
+/// The seed is fixed, so that a failure can be looked for again; what the moments hit is up to the machine.
+#[test]
+fn the_pages_are_true_whenever_the_operator_is_killed() {
+    let bed = Bed::new();
+    let kills = bed.killed_at_random(7, || bed.play(&PAGES));
+    assert!(kills > 5, "it was killed only {kills} times");
+}

@@ -1,0 +1,167 @@
+//! A real node on which Pemdas runs as `deploy/pemdas.yaml` says, and the images that the examples speak of.
+
+use std::{
+    fs,
+    io::Write as _,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    path::Path,
+    process::Command,
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use pemdas_testbed::{
+    Cluster, Level,
+    assets::{
+        WORKLOAD_PATH,
+        image::{Added, ImageSpec},
+    },
+};
+use serde_json::{Value, json};
+
+use crate::shell::Shell;
+
+pub(crate) struct Bed {
+    pub(crate) shell: Shell,
+}
+
+/// The bed, for one test at a time: they use the same names. None where no node can run and none has to.
+pub(crate) fn bed() -> Option<(MutexGuard<'static, ()>, &'static Bed)> {
+    static BED: OnceLock<Bed> = OnceLock::new();
+    static ALONE: Mutex<()> = Mutex::new(());
+    if let Err(why) = pemdas_testbed::supervise::node_is_possible() {
+        let required = std::env::var_os("PEMDAS_NODE").is_some_and(|value| value == "required");
+        assert!(!required, "the node level must be tested here: {why}");
+        // Written directly: what a test prints is shown only when it fails.
+        let _ = writeln!(std::io::stderr(), "\n*** NOT TESTED: the node level cannot run here. ***\n{why}\n");
+        return None;
+    }
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    Some((alone, BED.get_or_init(Bed::new)))
+}
+
+impl Bed {
+    fn new() -> Self {
+        let cluster: &'static Cluster = Box::leak(Box::new(Cluster::start(Level::Node).unwrap()));
+        let image = cluster.load_program(Path::new(env!("CARGO_BIN_EXE_pemdas")), "pemdas").unwrap();
+        load_images(cluster);
+        let mut volumes = Vec::new();
+        for number in 0..16 {
+            let path = format!("/volumes/{number}");
+            cluster.make_folder(&path).unwrap();
+            volumes.push(volume(number, &path));
+        }
+        cluster.apply(&json!({ "apiVersion": "v1", "kind": "List", "items": volumes }).to_string()).unwrap();
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/pemdas.yaml");
+        let manifest = fs::read_to_string(manifest).unwrap();
+        let ours = format!("image: pemdas:{}", env!("CARGO_PKG_VERSION"));
+        assert!(manifest.contains(&ours), "the manifest is for another version");
+        cluster.apply(&manifest.replace(&ours, &format!("image: {image}"))).unwrap();
+        let bed = Self { shell: Shell::new(cluster) };
+        bed.shell.run("kubectl -n pemdas-system rollout status deployment/pemdas --timeout=120s");
+        bed
+    }
+
+    /// Plays the pages of examples, side by side.
+    pub(crate) fn play(&self, pages: &[&str]) {
+        std::thread::scope(|scope| {
+            for page in pages {
+                scope.spawn(|| self.shell.play(page, "On a cluster", &|| self.last_words()));
+            }
+        });
+    }
+
+    /// Kills Pemdas at random moments while something goes on; how often.
+    pub(crate) fn killed_at_random(&self, seed: u64, work: impl FnOnce()) -> usize {
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let killer = scope.spawn(|| {
+                let mut state = seed;
+                let mut kills = 0;
+                while !over.load(Ordering::Relaxed) {
+                    state =
+                        state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    // Longer than a Lease is waited for, or nothing would ever be done.
+                    let pause = Duration::from_millis(4_000 + (state >> 33) % 30_000);
+                    let waits = std::time::Instant::now();
+                    while waits.elapsed() < pause && !over.load(Ordering::Relaxed) {
+                        std::thread::sleep(Duration::from_millis(100));
+                    }
+                    kills += usize::from(!over.load(Ordering::Relaxed) && self.kill());
+                }
+                kills
+            });
+            let ended = catch_unwind(AssertUnwindSafe(work));
+            over.store(true, Ordering::Relaxed);
+            let kills = killer.join().unwrap();
+            ended.unwrap_or_else(|panic| resume_unwind(panic));
+            kills
+        })
+    }
+
+    /// SIGKILL to the process of Pemdas in its pod; whether there was one.
+    fn kill(&self) -> bool {
+        let uid = "kubectl -n pemdas-system get pod -l app.kubernetes.io/name=pemdas -o jsonpath={.items[*].metadata.uid}";
+        let pods = self.shell.run(uid);
+        let ours = |text: &str| pods.split_whitespace().any(|uid| text.contains(uid));
+        let found = fs::read_dir("/proc").unwrap().filter_map(Result::ok).find(|it| {
+            let read = |file: &str| fs::read_to_string(it.path().join(file)).unwrap_or_default();
+            read("cmdline").starts_with("/pemdas\0run\0") && ours(&read("cgroup"))
+        });
+        let Some(process) = found else { return false };
+        let process = process.file_name().to_string_lossy().into_owned();
+        Command::new("kill").args(["-KILL", &process]).status().unwrap().success()
+    }
+
+    fn last_words(&self) -> String {
+        let everything = "kubectl get pods -A; kubectl get events -A | tail -30; \
+            kubectl get fooservice,fooservicedbschema,postgresinstance,postgresbackup -A -o yaml; \
+            kubectl -n pemdas-system logs deployment/pemdas --tail=40";
+        self.shell.try_to(Path::new("/"), everything).1
+    }
+}
+
+/// The images that the examples name: of PostgreSQL, of the service, and of its migrations.
+fn load_images(cluster: &Cluster) {
+    let image = |name, program, user| ImageSpec {
+        name,
+        entrypoint: program,
+        command: &[],
+        user,
+        path: WORKLOAD_PATH,
+    };
+    let images = [
+        image("postgres:15", &["/usr/local/bin/postgres-image"], "999"),
+        image("registry.example.com/foo:7.1", &["/usr/local/bin/foo"], "10001"),
+        image("registry.example.com/foo-migrations:7.1", &["/usr/local/bin/foo-migrations"], "10001"),
+    ];
+    let file = |path, mode, text| Added { path, mode, text };
+    let files = [
+        file("etc/passwd", 0o644, include_str!("images/passwd")),
+        file("run/postgresql/", 0o777, ""),
+        file("usr/local/bin/postgres-image", 0o755, include_str!("images/postgres")),
+        file("usr/local/bin/foo", 0o755, include_str!("images/foo")),
+        file("usr/local/bin/foo-migrations", 0o755, include_str!("images/foo-migrations")),
+        file("usr/local/lib/foo/nginx.conf", 0o644, include_str!("images/nginx.conf")),
+        file("usr/local/lib/foo/42.sql", 0o644, include_str!("images/42.sql")),
+        file("usr/local/lib/foo/43.sql", 0o644, include_str!("images/43.sql")),
+        file("usr/local/lib/foo/44.sql", 0o644, include_str!("images/44.sql")),
+    ];
+    cluster.load_images(&images, &files).unwrap();
+}
+
+/// A volume on the node itself.
+fn volume(number: usize, path: &str) -> Value {
+    let here = json!({ "key": "kubernetes.io/hostname", "operator": "In", "values": ["node-1"] });
+    json!({
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": { "name": format!("volume-{number}") },
+        "spec": {
+            "capacity": { "storage": "1Ti" }, "accessModes": ["ReadWriteOnce"],
+            "persistentVolumeReclaimPolicy": "Retain", "local": { "path": path },
+            "nodeAffinity": { "required": { "nodeSelectorTerms": [{ "matchExpressions": [here] }] } },
+        },
+    })
+}

@@ -1,0 +1,1 @@
+alter table orders add column total int not null default 0;

@@ -1,0 +1,24 @@
+//! Pemdas in a cluster, with nothing simulated: it runs as a pod under its own account, and so do PostgreSQL, the
+//! migrations, and what they serve. The pages of the examples are the scripts.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
+
+mod bed;
+#[path = "../shell/mod.rs"]
+mod shell;
+
+use bed::bed;
+
+const PAGES: [&str; 2] = ["foo-service", "postgres"];
+
+#[test]
+fn the_pages_of_the_databases_are_true() {
+    let Some((_alone, bed)) = bed() else { return };
+    bed.play(&PAGES);
+}
+
+#[test]
+fn the_pages_are_true_whenever_pemdas_is_killed() {
+    let Some((_alone, bed)) = bed() else { return };
+    let kills = bed.killed_at_random(7, || bed.play(&PAGES));
+    assert!(kills > 3, "it was killed only {kills} times");
+}
