@@ -143,7 +143,7 @@ impl Keeper {
                     Some(Ok(found)) => known.see(found),
                     Some(Err(error)) => {
                         tracing::warn!(definition = self.name, %error, "the definition cannot be watched");
-                        if !crate::watch::refusal(&error).is_some_and(|it| it.code == 403) || !self.read_as_account(&mut known).await {
+                        if crate::watch::refusal(&error).is_none_or(|it| it.code != 403) || !self.read_as_account(&mut known).await {
                             continue;
                         }
                     }
