@@ -27,15 +27,17 @@ pub struct Done {
     pub outcome: WriteOutcome,
     /// The object as it is after the write.
     pub live: Option<Live>,
+    /// How long the server wants to be left alone.
+    pub pause: Option<Duration>,
 }
 
 impl Done {
     fn lost() -> Self {
-        Self { outcome: WriteOutcome::Lost, live: None }
+        Self { outcome: WriteOutcome::Lost, live: None, pause: None }
     }
 
     fn refused(refusal: Refusal) -> Self {
-        Self { outcome: WriteOutcome::Refused(refusal), live: None }
+        Self { outcome: WriteOutcome::Refused(refusal), live: None, pause: None }
     }
 }
 
@@ -156,10 +158,10 @@ pub async fn delete(
     let sent = Sent { method: Method::DELETE, path, content_type: JSON, body, meant: Meant::Change };
     let done = write(client, resource, sent).await;
     match done.outcome {
-        WriteOutcome::Done(_) => Done { outcome: WriteOutcome::Deleted(uid.to_owned()), live: done.live },
+        WriteOutcome::Done(_) => Done { outcome: WriteOutcome::Deleted(uid.to_owned()), ..done },
         // It is gone: whoever did it, that was what was wanted.
         WriteOutcome::Refused(Refusal::Gone) => {
-            Done { outcome: WriteOutcome::Deleted(uid.to_owned()), live: None }
+            Done { outcome: WriteOutcome::Deleted(uid.to_owned()), ..Done::lost() }
         }
         _ => done,
     }
@@ -244,11 +246,8 @@ async fn write(client: &Client, resource: &Resource, sent: Sent) -> Done {
         message: head.status.to_string(),
         ..Status::default()
     });
-    if let Some(seconds) = pause.filter(|it| *it > 1) {
-        // Until then nothing else is tried on the object: its write counts as under way.
-        tokio::time::sleep(Duration::from_secs(seconds).min(MAX_RETRY_AFTER)).await;
-    }
-    Done::refused(refusal(&status, sent.meant))
+    let pause = pause.filter(|it| *it > 1).map(|it| Duration::from_secs(it).min(MAX_RETRY_AFTER));
+    Done { pause, ..Done::refused(refusal(&status, sent.meant)) }
 }
 
 fn accepted(resource: &Resource, bytes: &[u8]) -> Done {
@@ -257,7 +256,7 @@ fn accepted(resource: &Resource, bytes: &[u8]) -> Done {
         is_it.then(|| live::live(&resource.kind, body)).flatten()
     });
     let version = live.as_ref().map_or(0, |it| it.resource_version);
-    Done { outcome: WriteOutcome::Done(version), live }
+    Done { outcome: WriteOutcome::Done(version), live, pause: None }
 }
 
 fn typed(mut body: Value, resource: &Resource) -> Value {

@@ -77,10 +77,15 @@ impl Hub {
                 }
                 match revisions.store(&name.name, &content).await {
                     Ok(revision) => break Ok(revision),
-                    Err(crate::revisions::Trouble::Api(error)) if pause < 64 => {
+                    // The API server may be away for as long as it likes.
+                    Err(crate::revisions::Trouble::Api(error)) => {
                         tracing::warn!(blueprint = %name, %error, "a revision could not be kept; it is tried again");
+                        let unstored = Event::Unstored(name.clone(), number, error.to_string());
+                        if post.send(unstored).await.is_err() {
+                            return;
+                        }
                         tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
-                        pause *= 2;
+                        pause = (pause * 2).min(60);
                     }
                     Err(trouble) => break Err(trouble.to_string()),
                 }
@@ -95,12 +100,20 @@ impl Hub {
         let (post, name, identity) = (self.post.clone(), name.clone(), identity.clone());
         let (compiler, library) = (self.compiler.clone(), self.beside.library.clone());
         tokio::spawn(async move {
-            let known = match revisions.list(&name.name).await {
-                Ok(known) => known,
-                Err(error) => {
-                    tracing::warn!(blueprint = %name, %error, "the revisions of a blueprint cannot be listed");
+            let mut pause = 1;
+            let known = loop {
+                match revisions.list(&name.name).await {
+                    Ok(known) => break known,
+                    Err(error) => {
+                        tracing::warn!(blueprint = %name, %error, "the revisions of a blueprint cannot be listed");
+                    }
+                }
+                // Nobody listens any more.
+                if post.is_closed() {
                     return;
                 }
+                tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
+                pause = (pause * 2).min(60);
             };
             for revision in known.into_iter().rev().take(5) {
                 let Ok(Some((revision, content))) = revisions.read(&name.name, &revision.name).await else {

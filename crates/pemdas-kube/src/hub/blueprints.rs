@@ -7,7 +7,9 @@ use std::{
     time::Duration,
 };
 
+use k8s_openapi::api::core::v1::ObjectReference;
 use pemdas_core::{
+    action::Event as Told,
     blueprint::{Blueprint, Body, RootTarget},
     digest::Digest,
     graph::OWN_ROOT,
@@ -15,6 +17,7 @@ use pemdas_core::{
     world::{KindKey, Live},
 };
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use super::{Event, Hub, beside::Task, evaluations::Evaluations, instances::Standing, rollout::Rolling};
 use crate::{
@@ -35,6 +38,10 @@ pub(crate) const STATUS_ANNOTATION: &str = "pemdas.dev/status";
 pub(super) const BLUEPRINT_FINALIZER: &str = "pemdas.dev/blueprint";
 /// How long changes of how a blueprint is are gathered.
 const REPORT_AFTER: Duration = Duration::from_secs(1);
+/// Writes of one blueprint under way at once: fewer than those of all together.
+const MAX_OWN_FLIGHTS: usize = 96;
+/// The code of a revision that cannot be kept.
+const UNSTORED: &str = "PM0511";
 /// How many problems are told on the ConfigMap.
 const MAX_PROBLEMS: usize = 10;
 
@@ -93,12 +100,20 @@ pub(super) struct Loaded {
     kinds: BTreeSet<KindKey>,
     problems: Vec<Problem>,
     told: Option<Value>,
+    /// Its writes under way.
+    pub(super) flights: Arc<Semaphore>,
 }
 
 impl Loaded {
     /// Its ConfigMap.
     pub(super) fn live(&self) -> &Live {
         &self.live
+    }
+
+    /// Whether people were told of these problems already, perhaps by another process.
+    fn has_told(&self, problems: &[Problem]) -> bool {
+        let shown: Vec<_> = problems.iter().take(MAX_PROBLEMS).collect();
+        self.told.as_ref().is_some_and(|it| it[0]["problems"] == json!(shown))
     }
 
     /// The roots that are of this kind.
@@ -151,11 +166,17 @@ impl Hub {
             kinds: BTreeSet::new(),
             problems: Vec::new(),
             told: told(live),
+            flights: Arc::new(Semaphore::new(MAX_OWN_FLIGHTS)),
         });
         loaded.live = live.clone();
         if loaded.sources == sources {
+            // A hand was in what is told.
+            let changed = loaded.told.is_some() && told(live) != loaded.told;
+            if changed {
+                loaded.told = told(live);
+            }
             self.own_root(&name);
-            if live.terminating {
+            if changed || live.terminating {
                 self.report_soon();
             }
             return;
@@ -175,7 +196,11 @@ impl Hub {
         if loaded.number != number {
             return;
         }
+        let news = broken(&verdict).filter(|_| !loaded.has_told(&verdict.problems));
         loaded.problems = verdict.problems;
+        if let Some(news) = news {
+            self.beside.teller.tell(reference(&loaded.live), news);
+        }
         let runs = loaded.running.is_some();
         let identity = live_account(&loaded.live, &name.namespace);
         let sources = files(&loaded.live.body);
@@ -203,20 +228,29 @@ impl Hub {
             return;
         }
         match stored {
-            Ok(revision) => self.run_revision(name, compiled, &revision),
+            Ok(revision) => {
+                loaded.problems.retain(|it| it.code != UNSTORED);
+                self.run_revision(name, compiled, &revision);
+            }
             Err(message) => {
                 tracing::warn!(blueprint = %name, message, "a revision cannot be kept, and so it is not run");
-                let code = "PM0511".to_owned();
-                loaded.problems.push(Problem {
-                    code,
-                    place: String::new(),
-                    message,
-                    hint: String::new(),
-                    error: true,
-                });
-                self.report_soon();
+                self.unstored(name, number, message);
             }
         }
+    }
+
+    /// A revision is not kept, and so it is not run.
+    pub(super) fn unstored(&mut self, name: &BlueprintName, number: u64, message: String) {
+        let Some(loaded) = self.blueprints.get_mut(name) else { return };
+        if loaded.number != number || loaded.problems.iter().any(|it| it.code == UNSTORED) {
+            return;
+        }
+        let event = format!("{UNSTORED}: {message}");
+        let event = Told { about: None, reason: "Broken".to_owned(), message: event, warning: true };
+        self.beside.teller.tell(reference(&loaded.live), event);
+        let (code, place, hint) = (UNSTORED.to_owned(), String::new(), String::new());
+        loaded.problems.push(Problem { code, place, message, hint, error: true });
+        self.report_soon();
     }
 
     fn run_revision(
@@ -238,6 +272,11 @@ impl Hub {
             self.views.release(name, &BTreeSet::new());
         }
         tracing::info!(blueprint = %name, revision = revision.name, ordinal, "a revision runs");
+        if loaded.told.as_ref().is_none_or(|it| it[0]["revision"] != revision.name) {
+            let message = format!("revision {} runs as number {ordinal}", revision.name);
+            let event = Told { about: None, reason: "Runs".to_owned(), message, warning: false };
+            self.beside.teller.tell(reference(&loaded.live), event);
+        }
         let kinds = needs::kinds(&compiled.blueprint);
         let definitions = self.keep_definitions(name, &compiled, stored);
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
@@ -404,6 +443,34 @@ fn programs(compiled: &Compiled, revision: &Revision) -> BTreeMap<String, Arc<Pr
         Some((root.to_owned(), Arc::new(program)))
     };
     roots.into_iter().filter_map(program).collect()
+}
+
+/// What is told of a blueprint that cannot run.
+fn broken(verdict: &Verdict) -> Option<Told> {
+    if verdict.compiled.is_some() {
+        return None;
+    }
+    let errors: Vec<_> = verdict.problems.iter().filter(|it| it.error).collect();
+    let first = errors.first()?;
+    let place = if first.place.is_empty() { String::new() } else { format!(" at {}", first.place) };
+    let more = match errors.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    let message = format!("{}{place}: {}{more}", first.code, first.message);
+    Some(Told { about: None, reason: "Broken".to_owned(), message, warning: true })
+}
+
+/// What an Event about a ConfigMap refers to.
+fn reference(live: &Live) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("ConfigMap".to_owned()),
+        namespace: Some(live.key.namespace.clone()),
+        name: Some(live.key.name.clone()),
+        uid: Some(live.uid.clone()),
+        ..ObjectReference::default()
+    }
 }
 
 /// What was told of a blueprint before, perhaps by another process.

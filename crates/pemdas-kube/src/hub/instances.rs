@@ -38,6 +38,8 @@ pub(super) struct Instance {
     /// Whether an answer of the evaluator is waited for.
     pub(super) evaluating: bool,
     pub(super) wake: Option<u64>,
+    /// Evaluations that had to be stopped, and whether that was told.
+    pub(super) stopped: BTreeMap<Digest, bool>,
     /// The Service whose response is followed.
     pub(super) following: Option<(Place, Task)>,
     /// Ready, stalled or neither, as of its last turn.
@@ -317,6 +319,7 @@ impl Hub {
             shown: Interests::default(),
             evaluating: false,
             wake: None,
+            stopped: BTreeMap::new(),
             following: None,
             standing: None,
             seat: Seat::default(),

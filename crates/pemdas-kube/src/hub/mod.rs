@@ -41,6 +41,7 @@ use crate::{
     compile::{Compiled, Compiler, Verdict},
     crds::install::Standing,
     identity::Clients,
+    lease::Fence,
     resource::{Resource, Unserved},
     revisions::Revision,
     watch::News,
@@ -73,6 +74,8 @@ pub struct Settings {
     pub namespaces: BTreeSet<String>,
     /// The key of the digests: the same for as long as objects live.
     pub secret: Vec<u8>,
+    /// Closed to writes once the lease is over.
+    pub fence: Fence,
 }
 
 /// What the loop hears.
@@ -91,6 +94,8 @@ enum Event {
     Stored(BlueprintName, u64, Box<Compiled>, Result<Revision, String>),
     /// An earlier revision was read, which instances are at; nothing if it cannot be run.
     Earlier(BlueprintName, pemdas_core::program::Revision, Option<Box<Compiled>>),
+    /// A revision could not be kept yet.
+    Unstored(BlueprintName, u64, String),
     /// How it stands with a definition.
     Definition(BlueprintName, String, Standing),
     /// What an account may not do.
@@ -138,7 +143,7 @@ impl Hub {
                 let (post, inbox) = mpsc::channel(INBOX);
                 beside.metrics.leads(true);
                 let hub = Self {
-                    clients: Clients::new(client.clone()),
+                    clients: Clients::fenced(&client, settings.fence.clone(), held.epoch),
                     compiler: compiler.clone(),
                     settings: settings.clone(),
                     beside: beside.clone(),
@@ -206,15 +211,7 @@ impl Hub {
             Event::Found(view, found) => self.found(view, found),
             Event::LookAgain(view) => self.look_again(view),
             Event::Compiled(name, number, verdict) => self.compiled(&name, number, *verdict),
-            Event::Answered(id, answers) => {
-                if let Some(instance) = self.instances.get_mut(id) {
-                    instance.evaluating = false;
-                    for (question, answer) in answers {
-                        instance.world.learn(Fact::Answered(question, answer));
-                    }
-                    self.queue.push(&instance.blueprint, id);
-                }
-            }
+            Event::Answered(id, answers) => self.answered(id, answers),
             Event::Ended(id, facts) => {
                 for fact in facts {
                     self.learn(id, fact);
@@ -222,6 +219,7 @@ impl Hub {
             }
             Event::Stored(name, number, compiled, stored) => self.stored(&name, number, *compiled, stored),
             Event::Earlier(name, revision, compiled) => self.earlier_read(&name, revision, compiled),
+            Event::Unstored(name, number, message) => self.unstored(&name, number, message),
             Event::Definition(name, crd, standing) => self.definition(&name, &crd, standing),
             Event::Reviewed(name, missing) => {
                 if let Some(loaded) = self.blueprints.get_mut(&name) {
