@@ -27,7 +27,19 @@ pub struct Done {
     pub outcome: WriteOutcome,
     /// The object as it is after the write.
     pub live: Option<Live>,
+    /// How long the server wants to be left alone.
+    pub pause: Option<Duration>,
 }
+
+impl Done {
+    /// What became of a write, of which nothing else is known.
+    fn of(outcome: WriteOutcome) -> Self {
+        Self { outcome, live: None, pause: None }
+    }
+}
+
+/// What became of a request that was not accepted, and how long the server wants to be left alone.
+pub(crate) type NotDone = (WriteOutcome, Option<Duration>);
 
 /// What a call sends.
 pub(crate) struct Sent {
@@ -147,10 +159,10 @@ pub async fn delete(
     let sent = Sent { method: Method::DELETE, path, content_type: JSON, body, meant: Meant::Change };
     let done = write(client, resource, sent).await;
     match done.outcome {
-        WriteOutcome::Done(_) => Done { outcome: WriteOutcome::Deleted(uid.to_owned()), live: done.live },
+        WriteOutcome::Done(_) => Done { outcome: WriteOutcome::Deleted(uid.to_owned()), ..done },
         // It is gone: whoever did it, that was what was wanted.
         WriteOutcome::Refused(Refusal::Gone) => {
-            Done { outcome: WriteOutcome::Deleted(uid.to_owned()), live: None }
+            Done { outcome: WriteOutcome::Deleted(uid.to_owned()), ..Done::of(WriteOutcome::Lost) }
         }
         _ => done,
     }
@@ -209,13 +221,13 @@ pub async fn look(
 async fn write(client: &Client, resource: &Resource, sent: Sent) -> Done {
     match send(client, sent).await {
         Ok(bytes) => accepted(resource, bytes.as_ref()),
-        Err(outcome) => Done { outcome, live: None },
+        Err((outcome, pause)) => Done { pause, ..Done::of(outcome) },
     }
 }
 
 /// Sends a request; what was answered if it was accepted, otherwise what became of it.
-pub(crate) async fn send(client: &Client, sent: Sent) -> Result<impl AsRef<[u8]>, WriteOutcome> {
-    let refused = |text: &str| WriteOutcome::Refused(Refusal::Invalid(text.to_owned()));
+pub(crate) async fn send(client: &Client, sent: Sent) -> Result<impl AsRef<[u8]>, NotDone> {
+    let refused = |text: &str| (WriteOutcome::Refused(Refusal::Invalid(text.to_owned())), None);
     let body = match &sent.body {
         Value::Null => Vec::new(),
         body => serde_json::to_vec(body).map_err(|_| refused("it is no JSON"))?,
@@ -233,7 +245,7 @@ pub(crate) async fn send(client: &Client, sent: Sent) -> Result<impl AsRef<[u8]>
         let bytes = body.collect_bytes().await.ok()?;
         Some((head, bytes))
     });
-    let Ok(Some((head, bytes))) = answered.await else { return Err(WriteOutcome::Lost) };
+    let Ok(Some((head, bytes))) = answered.await else { return Err((WriteOutcome::Lost, None)) };
     if head.status.is_success() {
         return Ok(bytes);
     }
@@ -243,11 +255,8 @@ pub(crate) async fn send(client: &Client, sent: Sent) -> Result<impl AsRef<[u8]>
         message: head.status.to_string(),
         ..Status::default()
     });
-    if let Some(seconds) = pause.filter(|it| *it > 1) {
-        // Until then nothing else is tried on the object: its write counts as under way.
-        tokio::time::sleep(Duration::from_secs(seconds).min(MAX_RETRY_AFTER)).await;
-    }
-    Err(WriteOutcome::Refused(refusal(&status, sent.meant)))
+    let pause = pause.filter(|it| *it > 1).map(|it| Duration::from_secs(it).min(MAX_RETRY_AFTER));
+    Err((WriteOutcome::Refused(refusal(&status, sent.meant)), pause))
 }
 
 fn accepted(resource: &Resource, bytes: &[u8]) -> Done {
@@ -256,7 +265,7 @@ fn accepted(resource: &Resource, bytes: &[u8]) -> Done {
         is_it.then(|| live::live(&resource.kind, body)).flatten()
     });
     let version = live.as_ref().map_or(0, |it| it.resource_version);
-    Done { outcome: WriteOutcome::Done(version), live }
+    Done { outcome: WriteOutcome::Done(version), live, pause: None }
 }
 
 fn typed(mut body: Value, resource: &Resource) -> Value {

@@ -4,11 +4,17 @@ use std::{
     collections::HashMap,
     fmt,
     task::{Context, Poll},
+    time::Duration,
 };
 
-use http::{HeaderValue, Request, Response};
+use http::{HeaderValue, Method, Request, Response};
 use kube::{Client, client::Body};
 use tower::{BoxError, Service};
+
+use crate::{lease::Fence, watch::Pace};
+
+/// How long an answer may take to begin; watches apart, which begin when there is something to tell.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,6 +64,14 @@ impl Clients {
         Self { own, accounts: HashMap::new() }
     }
 
+    /// The same for one epoch of leadership: what is written after its end is not sent.
+    #[must_use]
+    pub fn fenced(own: &Client, fence: Fence, epoch: u64) -> Self {
+        let namespace = own.default_namespace().to_owned();
+        let pace = Pace::default();
+        Self::new(Client::new(Fenced { inner: own.clone(), fence, epoch, pace }, namespace))
+    }
+
     /// Pemdas' own.
     #[must_use]
     pub fn own(&self) -> Client {
@@ -81,6 +95,51 @@ impl Clients {
     /// Forgets an identity that nothing is done for any more.
     pub fn forget(&mut self, identity: &Identity) {
         self.accounts.remove(identity);
+    }
+}
+
+/// Lets nothing through that changes anything once the lease is over, and waits for nothing for ever.
+#[derive(Clone)]
+struct Fenced {
+    inner: Client,
+    fence: Fence,
+    epoch: u64,
+    pace: Pace,
+}
+
+/// Why a request was not sent.
+#[derive(Debug, thiserror::Error)]
+#[error("the lease is over")]
+struct Over;
+
+/// Why a request was given up.
+#[derive(Debug, thiserror::Error)]
+#[error("there was no answer in time")]
+struct Unanswered;
+
+impl Service<Request<Body>> for Fenced {
+    type Response = Response<Body>;
+    type Error = BoxError;
+    type Future = futures::future::BoxFuture<'static, Result<Self::Response, Self::Error>>;
+
+    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let Self { inner, fence, epoch, pace } = self.clone();
+        Box::pin(async move {
+            if request.method() != Method::GET && !fence.lets_through(epoch) {
+                return Err(Over.into());
+            }
+            let follows = request.uri().query().is_some_and(|it| it.contains("watch="));
+            if follows {
+                tokio::time::sleep(pace.before(&request)).await;
+                return Ok(inner.send(request).await?);
+            }
+            let sent = inner.send(request);
+            Ok(tokio::time::timeout(PATIENCE, sent).await.map_err(|_| Unanswered)??)
+        })
     }
 }
 

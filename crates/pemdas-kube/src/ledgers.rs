@@ -116,7 +116,8 @@ pub async fn look(client: &Client, place: &Place) -> Option<LedgerFact> {
 
 async fn send(client: &Client, method: Method, path: String, body: &Value) -> Result<Value, WriteOutcome> {
     let sent = Sent { method, path, content_type: JSON, body: body.clone(), meant: Meant::Change };
-    let bytes = call::send(client, sent).await?;
+    // A ledger is tried again by the core's own pace.
+    let bytes = call::send(client, sent).await.map_err(|(outcome, _)| outcome)?;
     serde_json::from_slice(bytes.as_ref()).map_err(|_| WriteOutcome::Lost)
 }
 

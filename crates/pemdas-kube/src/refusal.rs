@@ -64,27 +64,30 @@ fn manager(message: &str) -> String {
     message.split('"').nth(1).unwrap_or(message).to_owned()
 }
 
-/// A message without the values that it quotes: a refusal is told to people who may not see what a Secret holds.
+/// A message without the values that it quotes: a refusal is told to people who may not see what a Secret holds. Where, and what is
+/// wanted there, stays.
 fn without_values(message: &str) -> String {
+    const MARKS: [&str; 4] = ["nvalid value: ", "nsupported value: ", "uplicate value: ", ", got "];
     let mut kept = String::new();
     let mut rest = message;
-    loop {
-        let next = ["Invalid value: ", "Unsupported value: ", "Duplicate value: "]
-            .iter()
-            .filter_map(|words| rest.find(words).map(|at| at + words.len()))
-            .min();
-        let Some(start) = next else { break };
-        let (before, value) = rest.split_at(start);
-        let end = match value.strip_prefix('"') {
-            Some(quoted) => closing_quote(quoted).map(|at| at + 2),
-            None => value.find(": "),
-        };
-        let Some(end) = end else { break };
-        kept.push_str(before);
+    while let Some(at) = MARKS.iter().filter_map(|it| Some(rest.find(it)? + it.len())).min() {
+        kept.push_str(&rest[..at]);
         kept.push_str("(not shown)");
-        rest = value.get(end..).unwrap_or_default();
+        rest = after_value(&rest[at..]);
     }
     kept + rest
+}
+
+/// What follows a value; nothing where its end cannot be told.
+fn after_value(text: &str) -> &str {
+    if let Some(quoted) = text.strip_prefix('"') {
+        return closing_quote(quoted).and_then(|at| quoted.get(at + 1..)).unwrap_or_default();
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>();
+    match values.next() {
+        Some(Ok(_)) => text.get(values.byte_offset()..).unwrap_or_default(),
+        _ => "",
+    }
 }
 
 /// Where a quoted text ends: escaped quotes are part of it.
@@ -165,6 +168,19 @@ mod tests {
         }
         assert!(told.contains("data[a b]: Invalid value: (not shown): a key"), "{told}");
         assert!(told.ends_with("(not shown): no]"), "{told}");
+        let cases = [
+            (
+                "spec.a: Invalid value: 70000: must be small",
+                "spec.a: Invalid value: (not shown): must be small",
+            ),
+            (".data.x: expected string, got &{very-secret}", ".data.x: expected string, got (not shown)"),
+            ("spec: Invalid value: map[a:very: secret]: no", "spec: Invalid value: (not shown)"),
+            (r#"a: Invalid value: "very-secret"#, "a: Invalid value: (not shown)"),
+            ("spec.x: Required value", "spec.x: Required value"),
+        ];
+        for (said, told) in cases {
+            assert_eq!(super::without_values(said), told);
+        }
     }
 
     #[test]

@@ -124,6 +124,9 @@ pub struct Report {
     /// The field of the status it goes to; absent: the whole of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
+    /// From the response to what goes there; absent: the response itself. A contract that it breaks is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map: Option<Function>,
 }
 
 macro_rules! choice {

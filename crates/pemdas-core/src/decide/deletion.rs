@@ -251,7 +251,7 @@ fn remove_one(world: &World, live: &Live, claim: &Claim, decision: &mut Decision
     {
         let again = refused.again();
         decision.wake = Some(decision.wake.map_or(again, |it| it.min(again)));
-        return vec![Cause::Refused { message: refused.refusal.to_string(), again }];
+        return vec![Cause::refused(refused)];
     }
     decision.actions.push(action);
     vec![Cause::Pending(format!("{} is being removed", live.key))]

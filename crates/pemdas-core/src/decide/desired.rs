@@ -18,7 +18,7 @@ use crate::{
     ledger::Slot,
     path::FieldPath,
     truth::Truth,
-    world::{CLAIM_ANNOTATION, Claim, FINALIZER, KindKey, ObjectKey, ROOT_LABEL, without},
+    world::{CLAIM_ANNOTATION, Claim, FINALIZER, KindKey, ObjectKey, ROOT_LABEL, place, without},
 };
 
 /// What a node wants.
@@ -221,6 +221,7 @@ impl Pass<'_> {
     ) -> Result<Desired, Cause> {
         let claim = Claim {
             root: self.facts.root().key.clone(),
+            object: place(&key),
             node: slot.node.clone(),
             state: marks.state.as_ref().map(|(name, _)| name.clone()),
             member: slot.member.clone(),

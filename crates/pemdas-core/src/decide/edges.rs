@@ -332,12 +332,17 @@ impl Pass<'_> {
     pub(super) fn judge_shape(&mut self, shape: &Shape, found: &Found) -> Judgement {
         let asked = RefCell::new(std::mem::take(&mut self.asked));
         let contracts = AskedContracts { facts: &self.facts, program: self.program, asked };
-        let judgement = match found {
+        let mut judgement = match found {
             Found::Unknown(why) => shape.judge_with(Judged::Unknown(why), &contracts),
             Found::Absent => shape.judge_with(Judged::Absent, &contracts),
             Found::Present(live) => shape.judge_with(Judged::Present(live.value()), &contracts),
         };
         self.asked = contracts.asked.into_inner();
+        if let Found::Present(live) = found
+            && holds_secrets(live.value())
+        {
+            judgement.why.iter_mut().for_each(conceal);
+        }
         judgement
     }
 }
@@ -382,4 +387,20 @@ impl Contracts for AskedContracts<'_> {
             Asked::Unknown(_) => None,
         }
     }
+}
+
+/// Whether a value is a Secret, or a collection of them.
+fn holds_secrets(value: &Value) -> bool {
+    let is_secret = |it: &Value| it.get("kind").is_some_and(|kind| kind == "Secret");
+    is_secret(value) || value.as_object().is_some_and(|it| it.values().any(is_secret))
+}
+
+/// Says where something is not as wanted, and neither what is there nor what should be.
+fn conceal(why: &mut Why) {
+    let public = ["metadata", "type", "immutable", "kind", "apiVersion"];
+    if why.path.parts().iter().any(|it| public.contains(&it.as_str())) {
+        return;
+    }
+    "not as wanted".clone_into(&mut why.is);
+    "what is not shown".clone_into(&mut why.wants);
 }

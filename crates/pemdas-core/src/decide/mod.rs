@@ -51,6 +51,7 @@ use crate::{
 
 pub use memo::Memo;
 pub use node::MAX_MEMBERS;
+pub(crate) use report::REPORT;
 pub use why::{Cause, MAX_CAUSES, MAX_CHAIN, NodeState, Phase, chain, reason};
 
 /// What an instance is about.

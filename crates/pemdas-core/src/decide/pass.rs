@@ -224,6 +224,8 @@ pub(super) struct Pass<'a> {
     pub(super) removing: BTreeMap<Slot, NodeState>,
     /// Whether the root's status says what it should.
     pub(super) told_all: bool,
+    /// What is wrong with the report.
+    pub(super) trouble: Option<super::status::Trouble>,
 }
 
 static NOTHING_RECORDED: Ledger = Ledger {
@@ -326,6 +328,7 @@ impl<'a> Pass<'a> {
             instance: Vec::new(),
             removing: BTreeMap::new(),
             told_all: true,
+            trouble: None,
         }
     }
 
@@ -466,9 +469,8 @@ impl<'a> Pass<'a> {
             self.push(action);
             return None;
         };
-        let again = refused.again();
-        self.wake_at(again);
-        Some(Cause::Refused { message: refused.refusal.to_string(), again })
+        self.wake_at(refused.again());
+        Some(Cause::refused(refused))
     }
 }
 

@@ -11,19 +11,23 @@ use super::{
     Cause, Conditions, Decision, Interests, MAX_CAUSES, NodeState, Phase,
     inputs::The,
     pass::{Asked, Data, Found, NodeView, Pass, record},
-    status::{self, Parts, whole},
+    status::{self, Parts, Trouble, whole},
 };
 use crate::{
     action::{Action, Event},
-    blueprint::{Body, Function, Input, RootTarget},
+    blueprint::{Body, Function, Input, Report, RootTarget},
     evaluate::Form,
     ledger::Slot,
     truth::Truth,
-    world::{FINALIZER, LedgerFact, OUR_PREFIX, OwnWrite, Touch},
+    world::{FINALIZER, LedgerFact, OUR_PREFIX, OwnWrite, Refused, Touch, author_part},
 };
 
 /// How many nodes a status lists; those that are not ready come first.
 pub(super) const MAX_STATUS_NODES: usize = 50;
+/// What is told of an instance that is ready.
+const READY: &str = "Ready";
+/// Stands for the report of a root among what is told; no member of a root is called anything.
+pub(crate) const REPORT: &str = "report";
 /// The shortest time between two writes of a status, in milliseconds.
 pub(super) const STATUS_INTERVAL: u64 = 1_000;
 
@@ -91,6 +95,16 @@ impl Pass<'_> {
                     finalizers,
                 });
             }
+            return;
+        }
+        if let Some(refused) = self.facts.all().ledger_refused.as_ref()
+            && refused.again() > self.facts.all().now
+        {
+            let again = refused.again();
+            let message = format!("the ledger: {}", refused.refusal);
+            let passing = refused.refusal.passes();
+            self.instance.push(Cause::Refused { message, again, passing });
+            self.wake_at(again);
             return;
         }
         let resource_version = match &self.facts.all().ledger {
@@ -170,27 +184,68 @@ impl Pass<'_> {
         {
             authored = Some(value.value().clone());
         }
-        if let (Some(report), Some(response)) = (&root.report, &self.facts.all().report) {
-            match &report.field {
-                Some(field) => status[field] = response.clone(),
-                None => super::desired::merge(&mut status, response),
-            }
-        }
+        let reported = root.report.as_ref().map(|it| self.reported(it, &mut status));
+        let unfit = self.is_unfit(&status);
         Some(whole(Parts {
-            author: status,
+            author: if unfit { json!({}) } else { status },
+            unfit,
+            waits: self
+                .instance
+                .iter()
+                .find(|it| matches!(it, Cause::Refused { .. }))
+                .map(ToString::to_string),
             authored,
             conditions,
             nodes,
             stalled: self.stalled().map(|(reason, _)| reason),
             generation: self.root.generation,
             revision: &self.program.revision.name,
-            report: root
-                .report
-                .as_ref()
-                .map(|_| (self.facts.all().report.is_some(), self.facts.all().report_trouble.as_deref())),
+            report: reported.inspect(|(_, trouble)| self.trouble.clone_from(trouble)),
             before: self.root.body.get("status"),
             now: self.facts.all().changed_at,
         }))
+    }
+
+    /// Puts the response of the Service into the status. Whether there is one, and what is wrong with it.
+    fn reported(&mut self, report: &Report, status: &mut Value) -> (bool, Option<Trouble>) {
+        let put = |status: &Value, response: &Value| {
+            let (mut with, response) = (status.clone(), &without_nulls(response));
+            match &report.field {
+                Some(field) => with[field] = response.clone(),
+                None => super::desired::merge(&mut with, response),
+            }
+            with
+        };
+        let unreachable = self.facts.all().report_trouble.clone().map(|it| ("Unreachable", it));
+        let response = match (self.facts.all().report.clone(), &report.map) {
+            (None, _) => Err(unreachable.clone()),
+            (Some(response), None) => Ok(response),
+            (Some(response), Some(map)) => match self.ask(map, Form::Whole, &response) {
+                Asked::Value(value) => Ok(value.value().clone()),
+                Asked::Error(why) | Asked::Unknown(why) => {
+                    Err(Some(("Unusable", format!("the response is not as the blueprint wants it: {why}"))))
+                }
+            },
+        };
+        let trouble = match response.map(|it| put(status, &it)) {
+            Ok(with) if !self.is_unfit(&with) => {
+                *status = with;
+                return (true, unreachable);
+            }
+            Ok(_) => Some(("Unusable", "the response does not fit the definition of the status".to_owned())),
+            Err(trouble) => trouble,
+        };
+        // What could be used last stays, where it can be told from the rest.
+        let Some(before) = self.root.body.get("status") else { return (false, trouble) };
+        match &report.field {
+            Some(field) => {
+                if let Some(last) = before.get(field) {
+                    *status = put(status, last);
+                }
+            }
+            None => *status = put(&author_part(before), status),
+        }
+        (false, trouble)
     }
 
     /// Asks a function of the live root and of every node as the author's functions see it: live object, value,
@@ -255,7 +310,13 @@ impl Pass<'_> {
             self.wake_at(due);
             return;
         }
-        self.push(Action::Status { uid: self.root.uid.clone(), status: status.clone() });
+        let action = Action::Status { uid: self.root.uid.clone(), status: status.clone() };
+        let key = &self.facts.all().root.key;
+        let refused = self.facts.all().refused.get(key).filter(|it| it.tried == action.tried());
+        match refused.map(Refused::again) {
+            Some(again) if again > self.facts.all().now => self.wake_at(again),
+            _ => self.push(action),
+        }
     }
 
     /// What stalls the instance as a whole: one word, and the sentence.
@@ -273,29 +334,61 @@ impl Pass<'_> {
         }
         let mut now: BTreeMap<Option<Slot>, (String, String)> = BTreeMap::new();
         for (slot, state) in nodes {
-            if let Some(cause @ Cause::Stalled { reason, .. }) = state.causes.first() {
-                now.insert(Some(slot.clone()), ((*reason).to_owned(), cause.to_string()));
+            if let Some((reason, message)) = state.causes.first().and_then(Cause::told) {
+                now.insert(Some(slot.clone()), (reason.to_owned(), message));
             }
         }
-        if let Some((reason, message)) = self.stalled() {
-            now.insert(None, (reason.to_owned(), message));
+        if let Some((reason, message)) = self.trouble.take() {
+            now.insert(Some(self.about_report()), (reason.to_owned(), message));
         }
-        if conditions.ready {
-            now.insert(None, ("Ready".to_owned(), "everything that is needed is ready".to_owned()));
+        let instance = self.stalled().or_else(|| self.instance.iter().find_map(Cause::told));
+        if let Some((reason, message)) = instance {
+            now.insert(None, (reason.to_owned(), message));
+        } else if conditions.ready {
+            now.insert(None, (READY.to_owned(), "everything that is needed is ready".to_owned()));
         }
         let before = self.root.body.get("status");
         for (about, (reason, message)) in now {
             // Another process told it before this one began: the status that is there says so.
-            if before.is_some_and(|it| status::says(it, about.as_ref(), &reason))
-                && !self.facts.all().told.contains_key(&about)
-            {
+            let is_report = about.as_ref().is_some_and(|it| it.member == REPORT);
+            let says = |it: &Value| match &about {
+                Some(_) if is_report => status::says_of_report(it, &reason),
+                about => status::says(it, about.as_ref(), &reason),
+            };
+            if before.is_some_and(says) && !self.facts.all().told.contains_key(&about) {
                 continue;
             }
             if self.facts.all().told.get(&about).is_none_or(|told| *told != reason) {
-                let warning = about.is_some() || !conditions.ready;
+                let warning = reason != READY;
                 self.push(Action::Event(Event { about, reason, message, warning }));
             }
         }
+    }
+}
+
+impl Pass<'_> {
+    /// Whether the server has refused these fields of a status a while ago.
+    fn is_unfit(&mut self, author: &Value) -> bool {
+        let until = self.facts.all().unfit_until(author);
+        until.into_iter().for_each(|it| self.wake_at(it));
+        until.is_some()
+    }
+
+    /// What stands for the report where Events are counted.
+    fn about_report(&self) -> Slot {
+        Slot::new(&self.program.root, REPORT)
+    }
+}
+
+/// A status holds no null: the server takes such fields out.
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.iter().filter(|(_, it)| !it.is_null());
+            record(kept.map(|(name, it)| (name.clone(), without_nulls(it))))
+        }
+        Value::Array(items) => items.iter().map(without_nulls).collect(),
+        other => other.clone(),
     }
 }
 

@@ -27,13 +27,20 @@ pub(super) struct Parts<'a> {
     pub(super) stalled: Option<&'static str>,
     pub(super) generation: Option<i64>,
     pub(super) revision: &'a str,
+    /// What the instance itself waits for, whatever its nodes do.
+    pub(super) waits: Option<String>,
+    /// Whether the author's fields were refused by the server, and so are left out.
+    pub(super) unfit: bool,
     /// Where a Service is asked for a report: whether there is one, and what is wrong.
-    pub(super) report: Option<(bool, Option<&'a str>)>,
+    pub(super) report: Option<(bool, Option<Trouble>)>,
     /// The status that is there.
     pub(super) before: Option<&'a Value>,
     /// The time in milliseconds.
     pub(super) now: u64,
 }
+
+/// What is wrong with a report: one word and one sentence.
+pub(super) type Trouble = (&'static str, String);
 
 /// The whole status.
 pub(super) fn whole(mut parts: Parts<'_>) -> Value {
@@ -45,14 +52,20 @@ pub(super) fn whole(mut parts: Parts<'_>) -> Value {
     let authored = authored(parts.authored.as_ref());
     // An author's word may lower Ready, never raise it.
     let lowered = authored.iter().find(|it| it.name == "Ready" && it.status != "True");
-    let mut all = own(&parts, lowered);
-    all.extend(parts.report.map(|(there, trouble)| reported(there, trouble)));
+    let refused = parts.unfit.then(|| Condition {
+        name: "Ready".to_owned(),
+        status: "False",
+        reason: "StatusRefused".to_owned(),
+        message: "the fields that the blueprint gives to the status do not fit its definition".to_owned(),
+    });
+    let mut all = own(&parts, refused.as_ref().or(lowered));
+    let written = parts.before.and_then(|it| it.get("conditions")).and_then(Value::as_array);
+    all.extend(parts.report.map(|(there, trouble)| reported(there, trouble, written)));
     all.extend(
         authored
             .into_iter()
             .filter(|it| !["Ready", "Reconciling", "Stalled", "Reported"].contains(&&*it.name)),
     );
-    let written = parts.before.and_then(|it| it.get("conditions")).and_then(Value::as_array);
     let conditions = all.into_iter().map(|it| it.written(written, parts.generation, &now));
     status.insert("conditions".to_owned(), conditions.collect());
     if let Some(generation) = parts.generation {
@@ -98,7 +111,7 @@ fn own(parts: &Parts<'_>, lowered: Option<&Condition>) -> Vec<Condition> {
     });
     let stalled_reason =
         stalled_reason.or(parts.stalled.map(str::to_owned)).unwrap_or_else(|| "Stalled".to_owned());
-    let waits = root_cause(nodes);
+    let waits = parts.waits.clone().unwrap_or_else(|| root_cause(nodes));
     let (ready, reason, message) = match lowered {
         _ if !conditions.stalled.is_empty() => (false, stalled_reason.clone(), stalled.clone()),
         _ if !conditions.ready => (false, "Progressing".to_owned(), waits.clone()),
@@ -123,9 +136,20 @@ fn own(parts: &Parts<'_>, lowered: Option<&Condition>) -> Vec<Condition> {
 }
 
 /// Whether the Service of a `report` answers.
-fn reported(there: bool, trouble: Option<&str>) -> Condition {
-    let (status, reason) = match (there, trouble) {
-        (_, Some(_)) => ("False", "Unreachable"),
+fn reported(there: bool, trouble: Option<Trouble>, before: Option<&Vec<Value>>) -> Condition {
+    let known = before.into_iter().flatten().find(|it| it["type"] == "Reported");
+    if let (false, None, Some(known)) = (there, &trouble, known) {
+        // Another process asked before: what it found stands until this one has asked.
+        let text = |field: &str| known[field].as_str().unwrap_or_default().to_owned();
+        let status = match known["status"].as_str() {
+            Some("True") => "True",
+            Some("False") => "False",
+            _ => "Unknown",
+        };
+        return Condition { name: text("type"), status, reason: text("reason"), message: text("message") };
+    }
+    let (status, reason) = match (there, &trouble) {
+        (_, Some((reason, _))) => ("False", *reason),
         (true, None) => ("True", "Answered"),
         (false, None) => ("Unknown", "NotAsked"),
     };
@@ -133,7 +157,7 @@ fn reported(there: bool, trouble: Option<&str>) -> Condition {
         name: "Reported".to_owned(),
         status,
         reason: reason.to_owned(),
-        message: trouble.unwrap_or_default().to_owned(),
+        message: trouble.map(|(_, it)| it).unwrap_or_default(),
     }
 }
 
@@ -187,6 +211,14 @@ fn nodes(nodes: &BTreeMap<Slot, NodeState>, revision: &str, before: Option<&Vec<
         own["moreNodes"] = json!(more);
     }
     own
+}
+
+/// Whether a status says already that its report is in this trouble.
+pub(super) fn says_of_report(status: &Value, reason: &str) -> bool {
+    let conditions = status.get("conditions").and_then(Value::as_array).into_iter().flatten();
+    conditions
+        .filter(|it| it["type"] == "Reported")
+        .any(|it| it["status"] == "False" && it["reason"] == reason)
 }
 
 /// The author's part of a status.
@@ -271,6 +303,8 @@ mod tests {
             stalled: None,
             generation: Some(3),
             revision: "r1",
+            waits: None,
+            unfit: false,
             report: None,
             before,
             now,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::{ledger::Slot, shape::Why, text};
+use crate::{ledger::Slot, shape::Why, text, world::Refused};
 
 /// How many causes a node keeps.
 pub const MAX_CAUSES: usize = 8;
@@ -37,6 +37,8 @@ pub mod reason {
     pub const UNSTEADY: &str = "DoesNotSettle";
     /// An object has our label and an annotation that cannot be read.
     pub const UNREADABLE: &str = "Unreadable";
+    /// The API server refuses a write; it is tried again, and somebody has to do something.
+    pub const REFUSED: &str = "Refused";
     /// A node of the deletion cannot run.
     pub const DELETION: &str = "DeletionBlocked";
     /// The root is not there, and was not seen going.
@@ -66,6 +68,9 @@ pub enum Cause {
         message: String,
         /// When it is tried again.
         again: u64,
+        /// Whether it ends by itself, without anybody's doing.
+        #[serde(skip)]
+        passing: bool,
     },
     /// A human must look.
     Stalled {
@@ -77,6 +82,20 @@ pub enum Cause {
 }
 
 impl Cause {
+    pub(crate) fn refused(refused: &Refused) -> Self {
+        let message = refused.refusal.to_string();
+        Self::Refused { message, again: refused.again(), passing: refused.refusal.passes() }
+    }
+
+    /// What is told of it as an Event: one word and one sentence. What ends by itself is not.
+    pub(crate) fn told(&self) -> Option<(&'static str, String)> {
+        match self {
+            Self::Stalled { reason, .. } => Some((reason, self.to_string())),
+            Self::Refused { passing: false, .. } => Some((reason::REFUSED, self.to_string())),
+            _ => None,
+        }
+    }
+
     pub(crate) fn stalled(reason: &'static str, message: impl Into<String>) -> Self {
         Self::Stalled { reason, message: message.into() }
     }

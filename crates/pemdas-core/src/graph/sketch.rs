@@ -242,6 +242,7 @@ fn clause(node: &mut Node, word: &Word<'_>, rest: &[Word<'_>]) {
                 port: 80,
                 path: "/".to_owned(),
                 field: None,
+                map: None,
             });
         }
         _ => {}

@@ -27,6 +27,9 @@ pub const OUR_PREFIX: &str = "pemdas.dev/";
 pub struct Claim {
     /// The identity of the root: tells whose it was when the uid is dead.
     pub root: ObjectKey,
+    /// The namespace and the name of the object itself: a copy under another name, with everything on it, is nobody's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub object: String,
     /// The node that made it.
     pub node: String,
     /// The state it is in, where that is not its last.
@@ -84,14 +87,65 @@ pub fn owner(object: &Live, root_uid: &str) -> Owner {
     let claim: Option<Claim> =
         object.annotation(CLAIM_ANNOTATION).and_then(|text| serde_json::from_str(text).ok());
     match claim {
+        Some(claim) if !claim.object.is_empty() && claim.object != place(&object.key) => Owner::Nobody,
         claim if label != root_uid => Owner::Another { uid: label.to_owned(), root: claim.map(|it| it.root) },
         Some(claim) => Owner::Us(Box::new(claim)),
         None => Owner::Unreadable,
     }
 }
 
+/// How a claim names its object.
+#[must_use]
+pub fn place(key: &ObjectKey) -> String {
+    format!("{}/{}", key.namespace, key.name)
+}
+
 /// The field manager of an instance: one for each, so that two never merge into one object.
 #[must_use]
 pub fn manager(root_uid: &str) -> String {
     format!("pemdas-{root_uid}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use serde_json::json;
+
+    use super::{Owner, owner};
+    use crate::world::{KindKey, Live, ObjectKey};
+
+    fn object(name: &str, claim: &str) -> Live {
+        let key = ObjectKey {
+            kind: KindKey::new("v1", "ConfigMap"),
+            namespace: "n".to_owned(),
+            name: name.to_owned(),
+        };
+        Live {
+            key,
+            uid: "u".to_owned(),
+            resource_version: 1,
+            generation: None,
+            terminating: false,
+            finalizers: BTreeSet::new(),
+            managed: BTreeMap::new(),
+            body: json!({ "metadata": {
+                "labels": { "pemdas.dev/root": "root" }, "annotations": { "pemdas.dev/claim": claim },
+            } }),
+        }
+    }
+
+    #[test]
+    fn a_copy_under_another_name_is_nobodys() {
+        let Owner::Unreadable = owner(&object("a", "rubbish"), "root") else { panic!("it was read") };
+        let digest = crate::digest::Digest::of(&[], &json!(1));
+        let root = object("a", "").key;
+        let claim = json!({
+            "root": root, "object": "n/a", "node": "map", "revision": "r", "ordinal": 1, "applied": digest,
+        });
+        assert!(matches!(owner(&object("a", &claim.to_string()), "root"), Owner::Us(_)));
+        assert_eq!(owner(&object("b", &claim.to_string()), "root"), Owner::Nobody);
+        assert_eq!(owner(&object("b", &claim.to_string()), "another"), Owner::Nobody);
+        assert!(matches!(owner(&object("a", &claim.to_string()), "another"), Owner::Another { .. }));
+    }
 }

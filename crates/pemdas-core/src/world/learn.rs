@@ -6,9 +6,15 @@ use serde_json::Value;
 
 use super::{
     KindKey, KindView, Lease, LedgerFact, Live, MAX_REVERSALS, MAX_VANISHED, ObjectKey, OwnWrite, Owner,
-    Refused, StatusSent, Touch, World, manager, owner,
+    Refused, StatusSent, Touch, World, author_part, manager, owner,
 };
-use crate::{action::Action, decide::Decision, digest::Digest, evaluate::Answer, ledger::Ledger};
+use crate::{
+    action::Action,
+    decide::{Decision, Phase, REPORT},
+    digest::Digest,
+    evaluate::Answer,
+    ledger::Ledger,
+};
 
 /// How a write was refused.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +39,14 @@ pub enum Refusal {
     Gone,
     /// The server is too busy or broken (429, 5xx).
     Busy(String),
+}
+
+impl Refusal {
+    /// Whether it ends without anybody's doing: the server is busy, or the view was behind.
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        matches!(self, Self::Exists | Self::Changed | Self::Gone | Self::Busy(_))
+    }
 }
 
 impl std::fmt::Display for Refusal {
@@ -358,7 +372,8 @@ impl World {
             }
             Action::Status { status, .. } => {
                 let digest = self.digest(status);
-                self.status_sent = Some(StatusSent { digest, version: None, became: None });
+                let author = self.digest(&author_part(status));
+                self.status_sent = Some(StatusSent { digest, author, version: None, became: None });
                 self.status_at = Some(self.now);
                 self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
             }
@@ -418,6 +433,9 @@ impl World {
             WriteOutcome::Refused(refusal) => {
                 // The view was behind: only the object itself can tell what to do next.
                 let look = matches!(refusal, Refusal::Exists | Refusal::Changed | Refusal::Gone);
+                if key == self.root.key && matches!(refusal, Refusal::Invalid(_)) {
+                    self.refuse_status();
+                }
                 if look && key != self.root.key {
                     self.writes.insert(key.clone(), OwnWrite::Lost);
                 } else {
@@ -431,6 +449,16 @@ impl World {
     }
 
     fn ledger_outcome(&mut self, outcome: WriteOutcome) {
+        self.ledger_refused = match &outcome {
+            WriteOutcome::Refused(refusal) => {
+                let times = self.ledger_refused.as_ref().map_or(0, |it| it.times + 1);
+                let tried = Digest::of(&[], &Value::Null);
+                Some(Refused { tried, refusal: refusal.clone(), times, at: self.now })
+            }
+            // Nobody knows: it is as good as refused, until it was read.
+            WriteOutcome::Lost => self.ledger_refused.take(),
+            WriteOutcome::Done(_) | WriteOutcome::Deleted(_) => None,
+        };
         self.ledger_write = match outcome {
             WriteOutcome::Done(version) => {
                 let seen = matches!(&self.ledger, LedgerFact::Present { resource_version, .. } if *resource_version >= version);
@@ -487,6 +515,19 @@ impl World {
         let stale = decision.status.is_some() && decision.status.as_ref() != written;
         self.status_stale = stale.then(|| self.status_stale.unwrap_or(self.now));
         self.answers.trim(&decision.used);
+        // What has ended is told again when it comes again.
+        let stalled = !decision.conditions.stalled.is_empty();
+        let reported = |status: &Value| {
+            let conditions = status.get("conditions").and_then(Value::as_array).into_iter().flatten();
+            conditions.clone().any(|it| it["type"] == "Reported" && it["status"] == "True")
+        };
+        self.told.retain(|about, reason| match about {
+            Some(slot) if slot.member == REPORT && !decision.nodes.contains_key(slot) => {
+                !decision.status.as_ref().is_some_and(reported)
+            }
+            Some(slot) => decision.nodes.get(slot).is_some_and(|it| it.phase != Phase::Ready),
+            None => !stalled || reason != "Ready",
+        });
     }
 
     /// What is lost when the process ends: everything but what can be listed again. The lease is taken anew.

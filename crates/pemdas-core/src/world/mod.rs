@@ -14,6 +14,7 @@ use serde_json::Value;
 
 pub use claim::{
     CLAIM_ANNOTATION, Claim, DELETION_FINALIZER, FINALIZER, OUR_PREFIX, Owner, ROOT_LABEL, manager, owner,
+    place,
 };
 pub use journal::MAX_JOURNAL;
 pub(crate) use journal::{Journal, Touch};
@@ -155,6 +156,8 @@ impl Refused {
 pub struct StatusSent {
     /// The digest of what was sent.
     pub digest: Digest,
+    /// The digest of the author's part of it.
+    pub author: Digest,
     /// The resourceVersion of the root after the write.
     pub version: Option<u64>,
     /// The digest of the status that was there then.
@@ -192,6 +195,8 @@ pub struct World {
     pub ledger: LedgerFact,
     /// Our last write to the ledger.
     pub ledger_write: Option<OwnWrite>,
+    /// How the last write to the ledger was refused, and how often in a row.
+    pub ledger_refused: Option<Refused>,
     /// The answers of the evaluator.
     pub answers: Answers,
     /// The key of the digests.
@@ -214,6 +219,25 @@ pub struct World {
     pub status_sent: Option<StatusSent>,
     /// Since when the status on the root is not the one it should be.
     pub status_stale: Option<u64>,
+    /// Digests of authors' parts of a status that the server refused as invalid, and when: these are left out for a while.
+    pub unfit: Vec<(Digest, u64)>,
+}
+
+/// How many refused parts of a status are remembered.
+const MAX_UNFIT: usize = 4;
+/// For how long they are left out, in milliseconds: a definition may be mended meanwhile.
+const UNFIT_FOR: u64 = 300_000;
+
+/// What of a status is the author's.
+#[must_use]
+pub fn author_part(status: &Value) -> Value {
+    let mut status = status.clone();
+    if let Some(fields) = status.as_object_mut() {
+        for own in ["conditions", "observedGeneration", "pemdas"] {
+            fields.remove(own);
+        }
+    }
+    status
 }
 
 impl World {
@@ -245,6 +269,7 @@ impl World {
             looked: BTreeMap::new(),
             ledger: LedgerFact::Unknown,
             ledger_write: None,
+            ledger_refused: None,
             answers: Answers::default(),
             secret: Vec::new(),
             entropy: String::new(),
@@ -256,6 +281,7 @@ impl World {
             changed_at: 0,
             status_stale: None,
             status_sent: None,
+            unfit: Vec::new(),
         }
     }
 
@@ -320,6 +346,27 @@ impl World {
     pub fn is_what_became(&self, status: &Value, there: &Value) -> bool {
         let Some(StatusSent { digest, became: Some(became), .. }) = &self.status_sent else { return false };
         *digest == self.digest(status) && *became == self.digest(there)
+    }
+
+    /// Until when this author's part of a status is left out because the server has refused it.
+    #[must_use]
+    pub fn unfit_until(&self, author: &Value) -> Option<u64> {
+        if self.unfit.is_empty() || author.as_object().is_none_or(serde_json::Map::is_empty) {
+            return None;
+        }
+        let digest = self.digest(&author_part(author));
+        let refused = self.unfit.iter().find(|(it, _)| *it == digest);
+        refused.map(|(_, at)| at.saturating_add(UNFIT_FOR)).filter(|until| *until > self.now)
+    }
+
+    /// Remembers that the server refused the status that was sent.
+    fn refuse_status(&mut self) {
+        let Some(sent) = self.status_sent.as_ref().filter(|it| it.version.is_none()) else { return };
+        let author = sent.author;
+        self.unfit.retain(|(it, _)| *it != author);
+        self.unfit.push((author, self.now));
+        let extra = self.unfit.len().saturating_sub(MAX_UNFIT);
+        self.unfit.drain(..extra);
     }
 
     /// A digest under this world's key.

@@ -107,6 +107,9 @@ fn definitions(client: Client) -> Api<DynamicObject> {
     Api::all_with(client, &ApiResource::erase::<CustomResourceDefinition>(&()))
 }
 
+/// How often a write is tried again at once when somebody else was quicker.
+const AT_ONCE: u32 = 3;
+
 struct Keeper {
     reader: Api<DynamicObject>,
     writer: Api<DynamicObject>,
@@ -223,7 +226,9 @@ impl Keeper {
             },
             // Somebody was quicker: it is looked at again.
             kube::Error::Api(status) if status.code == 409 => {
-                known.again = Some(Instant::now());
+                if known.tries <= AT_ONCE {
+                    known.again = Some(Instant::now());
+                }
                 Standing::Waiting("the definition is being changed by somebody else".to_owned())
             }
             kube::Error::Api(status) if matches!(status.code, 400 | 422) => {

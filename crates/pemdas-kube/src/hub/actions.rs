@@ -9,8 +9,9 @@ use pemdas_core::{
     world::{Fact, Live, ObjectKey, Refusal, WriteOutcome, manager},
 };
 use serde_json::{Value, json};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{Hub, InstanceId, sent};
+use super::{Hub, InstanceId, runway::UnderWay, sent};
 use crate::{
     call::{self, Done, Terms},
     identity::Identity,
@@ -56,10 +57,15 @@ impl Hub {
             self.learn(id, Fact::Outcome(key, tried, WriteOutcome::Lost));
             return;
         };
-        let (flights, under_way) = (self.flights.clone(), self.runway.flight());
+        let flights = self.flights(id);
         self.spawn(id, async move {
-            let _flight = (flights.acquire_owned().await, under_way);
+            let flight = flights.begin().await;
             let mut done = write(&client, &resource, &key, &manager, &action, seen.as_deref()).await;
+            drop(flight);
+            if let Some(pause) = done.pause {
+                // Until then nothing else is tried on the object: its write counts as under way. Others go on.
+                tokio::time::sleep(pause).await;
+            }
             if strip {
                 done.live = done.live.map(without_body);
             }
@@ -104,9 +110,9 @@ impl Hub {
         };
         let place = Place { namespace, instance: root.instance.clone() };
         let client = self.clients.of(&Identity::Pemdas);
-        let (flights, under_way) = (self.flights.clone(), self.runway.flight());
+        let flights = self.flights(id);
         self.spawn(id, async move {
-            let _flight = (flights.acquire_owned().await, under_way);
+            let _flight = flights.begin().await;
             match action {
                 Action::Record { ledger, resource_version } => {
                     let (outcome, fact) = ledgers::record(&client, &place, &ledger, resource_version).await;
@@ -140,6 +146,38 @@ impl Hub {
     }
 }
 
+/// Writes under way: of all blueprints together, and of one.
+struct Flights {
+    all: Arc<Semaphore>,
+    own: Option<Arc<Semaphore>>,
+    under_way: UnderWay,
+}
+
+impl Flights {
+    /// Waits until one more write may be under way; for its own blueprint first, so that a crowded one never has all the places.
+    async fn begin(self) -> Flight {
+        let own = match self.own {
+            Some(own) => own.acquire_owned().await.ok(),
+            None => None,
+        };
+        Flight { _own: own, _all: self.all.acquire_owned().await.ok(), _under_way: self.under_way }
+    }
+}
+
+struct Flight {
+    _own: Option<OwnedSemaphorePermit>,
+    _all: Option<OwnedSemaphorePermit>,
+    _under_way: UnderWay,
+}
+
+impl Hub {
+    fn flights(&self, id: InstanceId) -> Flights {
+        let blueprint = self.instances.get(id).map(|it| &it.blueprint);
+        let own = blueprint.and_then(|it| self.blueprints.get(it)).map(|it| it.flights.clone());
+        Flights { all: self.flights.clone(), own, under_way: self.runway.flight() }
+    }
+}
+
 async fn read_ledger(client: &Client, place: &Place) -> Vec<Fact> {
     let mut pause = 1;
     loop {
@@ -160,7 +198,7 @@ async fn write(
     action: &Action,
     seen: Option<&Live>,
 ) -> Done {
-    let lost = Done { outcome: WriteOutcome::Lost, live: None };
+    let lost = Done { outcome: WriteOutcome::Lost, live: None, pause: None };
     match (action, seen) {
         (Action::Create { body, .. }, _) => call::create(client, resource, key, manager, body).await,
         (Action::Change { uid, resource_version, body, force, .. }, _) => {

@@ -94,10 +94,15 @@ impl Hub {
                 drop(alone);
                 match kept {
                     Ok(kept) => break Ok(kept),
-                    Err(crate::revisions::Trouble::Api(error)) if pause < 64 => {
+                    // The API server may be away for as long as it likes.
+                    Err(crate::revisions::Trouble::Api(error)) => {
                         tracing::warn!(blueprint = %name, %error, "a revision could not be kept; it is tried again");
+                        let unstored = Event::Unstored(name.clone(), number, error.to_string());
+                        if post.send(unstored).await.is_err() {
+                            return;
+                        }
                         tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
-                        pause *= 2;
+                        pause = (pause * 2).min(60);
                     }
                     Err(trouble) => break Err(trouble.to_string()),
                 }
@@ -112,12 +117,20 @@ impl Hub {
         let (post, name, identity) = (self.post.clone(), name.clone(), identity.clone());
         let (compiler, library) = (self.compiler.clone(), self.beside.library.clone());
         tokio::spawn(async move {
-            let known = match revisions.known(&name.name).await {
-                Ok(known) => known,
-                Err(error) => {
-                    tracing::warn!(blueprint = %name, %error, "the revisions of a blueprint cannot be listed");
+            let mut pause = 1;
+            let known = loop {
+                match revisions.known(&name.name).await {
+                    Ok(known) => break known,
+                    Err(error) => {
+                        tracing::warn!(blueprint = %name, %error, "the revisions of a blueprint cannot be listed");
+                    }
+                }
+                // Nobody listens any more.
+                if post.is_closed() {
                     return;
                 }
+                tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
+                pause = (pause * 2).min(60);
             };
             let all: BTreeMap<_, _> =
                 known.iter().map(|(it, about)| (it.name.clone(), about.clone())).collect();

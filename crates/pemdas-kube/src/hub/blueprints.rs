@@ -7,7 +7,9 @@ use std::{
     time::Duration,
 };
 
+use k8s_openapi::api::core::v1::ObjectReference;
 use pemdas_core::{
+    action::Event as Told,
     blueprint::{Blueprint, Body, RootTarget},
     crd::install::Policy,
     digest::Digest,
@@ -16,6 +18,7 @@ use pemdas_core::{
     world::{KindKey, Live, WriteOutcome},
 };
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use super::{
     Event, Hub,
@@ -51,6 +54,10 @@ pub(super) const BLUEPRINT_FINALIZER: &str = "pemdas.dev/blueprint";
 const REPORT_AFTER: Duration = Duration::from_secs(1);
 /// How long until a report that failed is tried again.
 const REPORT_AGAIN: Duration = Duration::from_secs(5);
+/// Writes of one blueprint under way at once: fewer than those of all together.
+const MAX_OWN_FLIGHTS: usize = 96;
+/// The code of a revision that cannot be kept.
+const UNSTORED: &str = "PM0511";
 /// How many problems are told on the ConfigMap.
 const MAX_PROBLEMS: usize = 10;
 
@@ -130,6 +137,8 @@ pub(super) struct Loaded {
     told: Option<Value>,
     /// Whether a report is being written: the next waits, so that they come in their order.
     reporting: bool,
+    /// Its writes under way.
+    pub(super) flights: Arc<Semaphore>,
 }
 
 impl Loaded {
@@ -155,6 +164,7 @@ impl Loaded {
             problems: Vec::new(),
             told: told(live),
             reporting: false,
+            flights: Arc::new(Semaphore::new(MAX_OWN_FLIGHTS)),
         }
     }
 
@@ -178,6 +188,12 @@ impl Loaded {
     /// Its ConfigMap.
     pub(super) fn live(&self) -> &Live {
         &self.live
+    }
+
+    /// Whether people were told of these problems already, perhaps by another process.
+    fn has_told(&self, problems: &[Problem]) -> bool {
+        let shown: Vec<_> = problems.iter().take(MAX_PROBLEMS).collect();
+        self.told.as_ref().is_some_and(|it| it[0]["problems"] == json!(shown))
     }
 
     /// The roots that are of this kind.
@@ -226,8 +242,13 @@ impl Hub {
         }
         loaded.live = live.clone();
         if loaded.sources == sources {
+            // A hand was in what is told.
+            let changed = loaded.told.is_some() && told(live) != loaded.told;
+            if changed {
+                loaded.told = told(live);
+            }
             self.own_root(&name);
-            if live.terminating {
+            if changed || live.terminating {
                 self.report_soon();
             }
             return;
@@ -247,8 +268,12 @@ impl Hub {
         if loaded.number != number {
             return;
         }
+        let news = broken(&verdict).filter(|_| !loaded.has_told(&verdict.problems));
         loaded.problems = verdict.problems;
         loaded.read = true;
+        if let Some(news) = news {
+            self.beside.teller.tell(reference(&loaded.live), news);
+        }
         let runs = loaded.running.is_some();
         let identity = live_account(&loaded.live, &name.namespace);
         let sources = files(&loaded.live.body);
@@ -283,22 +308,29 @@ impl Hub {
         }
         match stored {
             Ok(kept) => {
+                loaded.problems.retain(|it| it.code != UNSTORED);
                 loaded.revisions = kept.all.into_iter().map(|(name, about)| (name, about.kinds)).collect();
                 self.run_revision(name, compiled, &kept.revision);
             }
             Err(message) => {
                 tracing::warn!(blueprint = %name, message, "a revision cannot be kept, and so it is not run");
-                let code = "PM0511".to_owned();
-                loaded.problems.push(Problem {
-                    code,
-                    place: String::new(),
-                    message,
-                    hint: String::new(),
-                    error: true,
-                });
-                self.report_soon();
+                self.unstored(name, number, message);
             }
         }
+    }
+
+    /// A revision is not kept, and so it is not run.
+    pub(super) fn unstored(&mut self, name: &BlueprintName, number: u64, message: String) {
+        let Some(loaded) = self.blueprints.get_mut(name) else { return };
+        if loaded.number != number || loaded.problems.iter().any(|it| it.code == UNSTORED) {
+            return;
+        }
+        let event = format!("{UNSTORED}: {message}");
+        let event = Told { about: None, reason: "Broken".to_owned(), message: event, warning: true };
+        self.beside.teller.tell(reference(&loaded.live), event);
+        let (code, place, hint) = (UNSTORED.to_owned(), String::new(), String::new());
+        loaded.problems.push(Problem { code, place, message, hint, error: true });
+        self.report_soon();
     }
 
     fn run_revision(
@@ -320,6 +352,12 @@ impl Hub {
             self.release(name, &BTreeSet::new());
         }
         tracing::info!(blueprint = %name, revision = revision.name, ordinal, "a revision runs");
+        let Some(loaded) = self.blueprints.get(name) else { return };
+        if loaded.told.as_ref().is_none_or(|it| it[0]["revision"] != revision.name) {
+            let message = format!("revision {} runs as number {ordinal}", revision.name);
+            let event = Told { about: None, reason: "Runs".to_owned(), message, warning: false };
+            self.beside.teller.tell(reference(&loaded.live), event);
+        }
         let kinds = needs::kinds(&compiled.blueprint);
         let definitions = self.keep_definitions(name, &compiled, stored);
         let published = self.published(name, &compiled, stored);
@@ -535,6 +573,34 @@ fn programs(compiled: &Compiled, revision: &Revision) -> BTreeMap<String, Arc<Pr
         Some((root.to_owned(), Arc::new(program)))
     };
     roots.into_iter().filter_map(program).collect()
+}
+
+/// What is told of a blueprint that cannot run.
+fn broken(verdict: &Verdict) -> Option<Told> {
+    if verdict.compiled.is_some() {
+        return None;
+    }
+    let errors: Vec<_> = verdict.problems.iter().filter(|it| it.error).collect();
+    let first = errors.first()?;
+    let place = if first.place.is_empty() { String::new() } else { format!(" at {}", first.place) };
+    let more = match errors.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    let message = format!("{}{place}: {}{more}", first.code, first.message);
+    Some(Told { about: None, reason: "Broken".to_owned(), message, warning: true })
+}
+
+/// What an Event about a ConfigMap refers to.
+fn reference(live: &Live) -> ObjectReference {
+    ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("ConfigMap".to_owned()),
+        namespace: Some(live.key.namespace.clone()),
+        name: Some(live.key.name.clone()),
+        uid: Some(live.uid.clone()),
+        ..ObjectReference::default()
+    }
 }
 
 /// What was told of a blueprint before, perhaps by another process.

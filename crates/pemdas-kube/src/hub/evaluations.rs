@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
-use pemdas_core::evaluate::{Answer, Question};
+use pemdas_core::{
+    action::Event as Told,
+    digest::Digest,
+    evaluate::{Answer, Question},
+    world::Fact,
+};
 use tokio::sync::mpsc;
 
-use super::{Event, InstanceId};
+use super::{Event, Hub, InstanceId};
 use crate::{
     compile::Evaluate,
     metrics::{Evaluated, Metrics},
@@ -16,6 +21,9 @@ const MAX_TOGETHER: usize = 64;
 /// Batches that wait; an instance has at most one.
 const QUEUE: usize = 100_000;
 
+/// Stopped evaluations that are remembered for an instance.
+const MAX_STOPPED: usize = 100;
+
 /// Where the questions of a blueprint go.
 #[derive(Clone)]
 pub(super) struct Evaluations(mpsc::Sender<(InstanceId, Vec<Question>)>);
@@ -24,7 +32,9 @@ impl Evaluations {
     /// Starts the thread; it ends when nobody can ask any more.
     pub(super) fn start(evaluator: Arc<dyn Evaluate>, post: mpsc::Sender<Event>, metrics: Metrics) -> Self {
         let (sender, mut receiver) = mpsc::channel::<(InstanceId, Vec<Question>)>(QUEUE);
-        tokio::task::spawn_blocking(move || {
+        // A thread of its own: those of the runtime are counted, and blueprints are read on them.
+        let thread = std::thread::Builder::new().name("evaluations".to_owned());
+        let started = thread.spawn(move || {
             while let Some(first) = receiver.blocking_recv() {
                 let mut batches = vec![first];
                 while batches.len() < MAX_TOGETHER
@@ -45,6 +55,9 @@ impl Evaluations {
                 }
             }
         });
+        if let Err(error) = started {
+            tracing::error!(%error, "the system gives no thread");
+        }
         Self(sender)
     }
 
@@ -60,5 +73,38 @@ fn evaluated(answer: &Answer) -> Evaluated {
         Answer::Value(_) => Evaluated::value,
         Answer::Missing(_) | Answer::Error(_) => Evaluated::error,
         Answer::Unknown(_) => Evaluated::killed,
+    }
+}
+
+impl Hub {
+    /// Questions of an instance were answered: it gets a turn.
+    pub(super) fn answered(&mut self, id: InstanceId, answers: Vec<(Digest, Answer)>) {
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        instance.evaluating = false;
+        let mut told = Vec::new();
+        for (question, answer) in answers {
+            match &answer {
+                // Once may be an accident of a busy machine; whoever is stopped again is told.
+                Answer::Unknown(why) => {
+                    let before = instance.stopped.get(&question).copied();
+                    if before.is_some() || instance.stopped.len() < MAX_STOPPED {
+                        instance.stopped.insert(question, before.is_some());
+                    }
+                    if before == Some(false) {
+                        told.push(why.clone());
+                    }
+                }
+                _ => {
+                    instance.stopped.remove(&question);
+                }
+            }
+            instance.world.learn(Fact::Answered(question, answer));
+        }
+        self.queue.push(&instance.blueprint, id);
+        let Some(instance) = self.instances.get(id) else { return };
+        for message in told {
+            let reason = "Stopped".to_owned();
+            self.tell(instance, Told { about: None, reason, message, warning: true });
+        }
     }
 }

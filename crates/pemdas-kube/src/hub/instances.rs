@@ -51,6 +51,8 @@ pub(super) struct Instance {
     pub(super) asked: usize,
     /// The passes that were counted.
     pub(super) counted: u64,
+    /// Evaluations that had to be stopped, and whether that was told.
+    pub(super) stopped: BTreeMap<Digest, bool>,
     /// The Service whose response is followed.
     pub(super) following: Option<(Place, Task)>,
     /// Ready, stalled or neither, as of its last turn.
@@ -388,6 +390,7 @@ impl Hub {
             asks_for_ending: None,
             asked: 0,
             counted: 0,
+            stopped: BTreeMap::new(),
             following: None,
             standing: None,
             moving: None,

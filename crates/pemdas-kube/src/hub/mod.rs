@@ -49,6 +49,7 @@ use crate::{
     compile::{Compiled, Compiler, Verdict},
     crds::install::Standing,
     identity::{Clients, Identity},
+    lease::Fence,
     resource::{Resource, Unserved},
     revisions::Kept,
     watch::News,
@@ -84,6 +85,8 @@ pub struct Settings {
     pub secret: Vec<u8>,
     /// How often it is asked again whether an account may still see what it is shown of somebody else's watch.
     pub recheck: Duration,
+    /// Closed to writes once the lease is over.
+    pub fence: Fence,
 }
 
 /// What the loop hears.
@@ -114,6 +117,8 @@ enum Event {
     Recheck(Identity, KindKey),
     /// What an identity may see of a kind, by namespace; nothing where that could not be found out.
     Rechecked(Identity, KindKey, Vec<(Option<String>, Option<bool>)>),
+    /// A revision could not be kept yet.
+    Unstored(BlueprintName, u64, String),
     /// How it stands with a definition.
     Definition(BlueprintName, String, Standing),
     /// What an account may not do.
@@ -170,7 +175,7 @@ impl Hub {
                 let (post, inbox) = mpsc::channel(INBOX);
                 beside.metrics.leads(true);
                 let hub = Self {
-                    clients: Clients::new(client.clone()),
+                    clients: Clients::fenced(&client, settings.fence.clone(), held.epoch),
                     compiler: compiler.clone(),
                     settings: settings.clone(),
                     beside: beside.clone(),
@@ -242,15 +247,7 @@ impl Hub {
             Event::Found(view, found) => self.found(view, found),
             Event::LookAgain(view) => self.look_again(view),
             Event::Compiled(name, number, verdict) => self.compiled(&name, number, *verdict),
-            Event::Answered(id, answers) => {
-                if let Some(instance) = self.instances.get_mut(id) {
-                    instance.evaluating = false;
-                    for (question, answer) in answers {
-                        instance.world.learn(Fact::Answered(question, answer));
-                    }
-                    self.queue.push(&instance.blueprint, id);
-                }
-            }
+            Event::Answered(id, answers) => self.answered(id, answers),
             Event::Ended(id, facts) => {
                 for fact in facts {
                     self.learn(id, fact);
@@ -264,6 +261,7 @@ impl Hub {
             Event::Recheck(identity, kind) => self.recheck(identity, kind),
             Event::Rechecked(identity, kind, answers) => self.rechecked(&identity, &kind, answers),
             Event::Earlier(name, revision, compiled) => self.earlier_read(&name, revision, compiled),
+            Event::Unstored(name, number, message) => self.unstored(&name, number, message),
             Event::Definition(name, crd, standing) => self.definition(&name, &crd, standing),
             Event::Reviewed(name, missing) => {
                 if let Some(loaded) = self.blueprints.get_mut(&name) {

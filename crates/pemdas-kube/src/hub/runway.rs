@@ -29,12 +29,12 @@ pub(super) struct Runway {
 }
 
 /// A write that is under way until this is dropped.
-pub(super) struct Flight(#[expect(dead_code, reason = "it is held")] Arc<()>);
+pub(super) struct UnderWay(#[expect(dead_code, reason = "it is held")] Arc<()>);
 
 impl Runway {
     /// A write begins.
-    pub(super) fn flight(&self) -> Flight {
-        Flight(self.under_way.clone())
+    pub(super) fn flight(&self) -> UnderWay {
+        UnderWay(self.under_way.clone())
     }
 
     fn is_full(&self) -> bool {

@@ -12,6 +12,7 @@
 //! of a Lease by comparing wall clocks of two machines, tells its users `bool` only (no epoch) and polls. What is left to
 //! write is little: creating, renewing and releasing one object by compare-and-swap.
 
+mod fence;
 mod seen;
 
 use std::time::Duration;
@@ -33,6 +34,7 @@ use tokio::{
     time::{Instant, sleep_until, timeout_at},
 };
 
+pub use fence::Fence;
 use seen::Seen;
 
 /// Who wants to lead, and where that is agreed upon.
@@ -84,6 +86,7 @@ impl Timing {
 #[derive(Debug)]
 pub struct Leadership {
     standing: watch::Receiver<Lease>,
+    fence: Fence,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
 }
@@ -95,14 +98,22 @@ impl Leadership {
         let (told, standing) = watch::channel(Lease::default());
         let (stop, stopped) = oneshot::channel();
         let timing = candidate.timing.ordered();
+        let fence = Fence::closed();
         let election = Election {
+            fence: fence.clone(),
             api: Api::namespaced(client, &candidate.namespace),
             candidate: Candidate { timing, ..candidate },
             told: Told(told),
             stopped,
             last_epoch: 0,
         };
-        Self { standing, stop: Some(stop), task: tokio::spawn(election.run()) }
+        Self { standing, fence, stop: Some(stop), task: tokio::spawn(election.run()) }
+    }
+
+    /// Closed to writes whenever we may not lead any more, even before anybody was told.
+    #[must_use]
+    pub fn fence(&self) -> Fence {
+        self.fence.clone()
     }
 
     /// Whether we lead, and in which epoch; follows every change.
@@ -166,6 +177,7 @@ struct Election {
     api: Api<LeaseObject>,
     candidate: Candidate,
     told: Told,
+    fence: Fence,
     stopped: oneshot::Receiver<()>,
     /// The highest epoch that was ever seen: a Lease that is deleted and made anew does not count from the beginning.
     last_epoch: u64,
@@ -176,8 +188,10 @@ impl Election {
         loop {
             let Some((mine, since)) = self.wait_for_a_turn().await else { return };
             tracing::info!(lease = self.candidate.name, epoch = self.last_epoch, "leading");
+            self.fence.open(self.last_epoch, since + self.candidate.timing.deadline);
             self.told.tell(true, self.last_epoch);
             let (last, end) = self.lead(mine, since).await;
+            self.fence.close();
             self.told.tell(false, self.last_epoch);
             tracing::info!(lease = self.candidate.name, epoch = self.last_epoch, "no longer leading");
             if matches!(end, End::Stopped) {
@@ -245,7 +259,10 @@ impl Election {
             // A connection that hangs must leave time for another try.
             let patience = (began + deadline / 2).min(renewed + deadline);
             match self.write(Some(mine.clone()), self.last_epoch, patience).await {
-                Tried::Written(now) => (mine, renewed, next) = (*now, began, began + retry),
+                Tried::Written(now) => {
+                    (mine, renewed, next) = (*now, began, began + retry);
+                    self.fence.open(self.last_epoch, renewed + deadline);
+                }
                 Tried::Failed => next = Instant::now() + retry / 2,
                 Tried::Raced => match timeout_at(patience, self.api.get_opt(&self.candidate.name)).await {
                     // Somebody touched it, and it is still ours: an annotation, or our own write whose answer was lost.

@@ -1,5 +1,7 @@
 //! The nodes: what each is, and its clauses.
 
+use std::collections::BTreeMap;
+
 use pemdas_core::blueprint::{
     Absent, Body, Clause, Function, Node, Observe, Once, Report, Rollout, Root, RootTarget, Template,
 };
@@ -194,16 +196,28 @@ impl Outliner<'_> {
     }
 
     fn report_clause(&mut self, spot: &Spot) -> Option<Report> {
-        self.only_fields(spot, "`report`", &["service", "port", "path", "field"]);
-        let value = self.value(spot)?;
-        let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-        let port = value.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
+        self.only_fields(spot, "`report`", &["service", "port", "path", "field", "map"]);
+        let fields = self.evaluator.look(&spot.place).map(|seen| seen.fields).unwrap_or_default();
+        let (mut known, mut map) = (BTreeMap::new(), None);
+        for field in fields.into_iter().filter(|it| it.defined) {
+            let inner = spot.field(&field.name);
+            match field.name.as_str() {
+                "map" => map = self.function(&inner),
+                "service" | "port" | "path" | "field" => {
+                    known.insert(field.name.clone(), self.value(&inner)?);
+                }
+                _ => {}
+            }
+        }
+        let text = |name: &str| known.get(name).and_then(Value::as_str).map(str::to_owned);
+        let port = known.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok());
         Some(Report {
             service: text("service")?,
             service_span: self.value_span_of(&spot.field("service").path),
             port: port.unwrap_or(80),
             path: text("path").unwrap_or_else(|| "/".to_owned()),
             field: text("field"),
+            map,
         })
     }
 }

@@ -55,6 +55,9 @@ pub(super) struct Run {
     /// The domain of the cluster's names
     #[arg(long, value_name = "DOMAIN", default_value = "cluster.local")]
     cluster_domain: String,
+    /// How many seconds pass between two questions to a Service whose response is a status
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    report_every: u64,
     /// How the log is written
     #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
     log_format: LogFormat,
@@ -97,11 +100,6 @@ impl Run {
                 return could_not_run(&why.to_string(), Some(&hint));
             }
         };
-        let settings = Settings {
-            namespaces: self.namespaces.iter().cloned().collect(),
-            secret,
-            recheck: Duration::from_secs(self.recheck),
-        };
         let (ready, waits_for) = watch::channel(vec!["the operator starts".to_owned()]);
         let (stop_serving, stopped_serving) = oneshot::channel::<()>();
         let serving = match self.serve(metrics, waits_for, stopped_serving).await {
@@ -111,11 +109,12 @@ impl Run {
         tracing::info!(server = connection.server, "the operator starts");
         let process = process_name();
         let way = if in_a_pod() { Way::Names(self.cluster_domain.clone()) } else { Way::Proxy };
+        let limits = Limits { interval: Duration::from_secs(self.report_every), ..Limits::default() };
         let (teller, telling) = Teller::start(client.clone(), process.clone(), metrics.clone());
         let beside = Beside {
             metrics: metrics.clone(),
             teller,
-            reporter: Reporter::new(Fetcher::new(way), Limits::default()),
+            reporter: Reporter::new(Fetcher::new(way), limits),
             access: Arc::new(Access::new(client.clone())),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             library: library(),
@@ -129,6 +128,13 @@ impl Run {
         let leadership = (!self.alone).then(|| Leadership::seek(client.clone(), candidate));
         let (alone, always) = watch::channel(Lease { held: true, epoch: 1 });
         let lease = leadership.as_ref().map_or(always, Leadership::standing);
+        let fence = leadership.as_ref().map(Leadership::fence).unwrap_or_default();
+        let settings = Settings {
+            namespaces: self.namespaces.iter().cloned().collect(),
+            secret,
+            fence,
+            recheck: Duration::from_secs(self.recheck),
+        };
         let hub = tokio::spawn(Hub::run(client, Arc::new(workers), settings, beside, lease, ready));
         stopped().await;
         tracing::info!("the operator stops");

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 /// Nothing that is waited for takes so long, on any machine: whoever waits longer has found a fault.
 const LONG: Duration = Duration::from_secs(120);
-/// The account of the operator.
+/// What the names of the accounts of operators begin with.
 const OPERATOR: &str = "system:serviceaccount:pemdas-system:pemdas";
 
 pub(crate) struct Bed {
@@ -43,19 +43,28 @@ pub(crate) fn bed() -> &'static Bed {
     BED.get_or_init(|| {
         let cluster = Cluster::start(Level::ControlPlane).unwrap();
         cluster.kubectl(&["create", "namespace", "pemdas-system"]).unwrap();
-        cluster.kubectl(&["-n", "pemdas-system", "create", "serviceaccount", "pemdas"]).unwrap();
         let role = ["create", "clusterrolebinding", "pemdas", "--clusterrole=cluster-admin"];
-        cluster.kubectl(&[&role[..], &["--serviceaccount=pemdas-system:pemdas"]].concat()).unwrap();
-        let token = cluster.kubectl(&["-n", "pemdas-system", "create", "token", "pemdas"]).unwrap();
+        cluster.kubectl(&[&role[..], &["--group=system:serviceaccounts:pemdas-system"]].concat()).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let text = fs::read_to_string(cluster.kubeconfig()).unwrap();
-        let mut config: Value = serde_json::from_str(&text).unwrap();
-        config["users"][0]["user"] = json!({ "token": token.trim() });
-        fs::write(folder.path().join("kubeconfig"), config.to_string()).unwrap();
-        let bed = Bed { cluster, operator: Mutex::new(None), folder };
-        bed.start();
-        bed
+        fs::write(folder.path().join("kubeconfig"), credentials(&cluster, "pemdas").to_string()).unwrap();
+        Bed { cluster, operator: Mutex::new(None), folder }
     })
+}
+
+/// A kubeconfig of an account of operators, which is made.
+pub(crate) fn credentials(cluster: &Cluster, account: &str) -> Value {
+    cluster.kubectl(&["-n", "pemdas-system", "create", "serviceaccount", account]).unwrap();
+    let token = cluster.kubectl(&["-n", "pemdas-system", "create", "token", account]).unwrap();
+    let text = fs::read_to_string(cluster.kubeconfig()).unwrap();
+    let mut config: Value = serde_json::from_str(&text).unwrap();
+    config["users"][0]["user"] = json!({ "token": token.trim() });
+    config
+}
+
+/// The operator of all tests runs from the first of them on.
+fn running() {
+    static RUNNING: OnceLock<()> = OnceLock::new();
+    RUNNING.get_or_init(|| bed().start());
 }
 
 impl Bed {
@@ -90,10 +99,12 @@ impl Bed {
 
 /// Tests that stop the operator exclude all others.
 pub(crate) fn shared() -> std::sync::RwLockReadGuard<'static, ()> {
+    running();
     STOPPING.read().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 pub(crate) fn exclusive() -> std::sync::RwLockWriteGuard<'static, ()> {
+    running();
     STOPPING.write().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
@@ -228,7 +239,9 @@ impl Space {
         let requests = bed().cluster.requests().unwrap();
         requests
             .iter()
-            .filter(|it| it.user == OPERATOR && it.namespace.as_deref() == Some(&self.name) && it.complete)
+            .filter(|it| {
+                it.user.starts_with(OPERATOR) && it.namespace.as_deref() == Some(&self.name) && it.complete
+            })
             .filter(|it| {
                 !["events", "subjectaccessreviews", "controllerrevisions"].contains(&it.resource.as_str())
             })
@@ -258,7 +271,7 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 fn last_words() -> String {
-    let log = bed().log();
+    let log = fs::read_to_string(bed().folder.path().join("log")).unwrap_or_default();
     let lines: Vec<_> = log.lines().collect();
     lines[lines.len().saturating_sub(20)..].join("\n")
 }
