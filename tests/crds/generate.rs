@@ -180,10 +180,11 @@ impl Generator {
                 4 => json!(text.chars().skip(1).collect::<String>()),
                 _ => self.anything(),
             },
-            Value::Number(number) => match (number.as_i64(), self.below(4)) {
+            Value::Number(number) => match (number.as_i64(), self.below(5)) {
                 (Some(whole), 0) => json!(whole.checked_neg().unwrap_or(0)),
                 (Some(whole), 1) => json!((whole % 1000) as f64 + 0.5),
                 (Some(whole), 2) => json!(whole.saturating_mul(1000)),
+                (Some(whole), 3) => json!((whole % 1000) as f64),
                 _ => self.anything(),
             },
             _ => self.anything(),
@@ -191,8 +192,7 @@ impl Generator {
     }
 }
 
-/// A number as every client of Kubernetes writes it: whole ones without a fraction. (The API server takes `14.0` for a
-/// whole number in schemas and for none in rules.)
+/// A number as every client of Kubernetes writes it: whole ones without a fraction.
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 { json!(value as i64) } else { json!(value) }
 }

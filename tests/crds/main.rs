@@ -4,6 +4,7 @@
 mod agreement;
 mod examples;
 mod generate;
+mod odd;
 mod server;
 
 use std::sync::OnceLock;

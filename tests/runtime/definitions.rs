@@ -59,8 +59,9 @@ async fn usable(kept: &Kept) -> Vec<String> {
 }
 
 async fn refused(kept: &Kept) -> String {
-    match until(kept, "refused", |it| matches!(it, Standing::Refused(_))).await {
+    match until(kept, "refused", |it| matches!(it, Standing::Refused(_) | Standing::Anothers(_))).await {
         Standing::Refused(why) => why.join("\n"),
+        Standing::Anothers(why) => why,
         other => panic!("{other:?}"),
     }
 }

@@ -43,12 +43,12 @@ async fn revisions_are_numbered_read_back_and_pruned_when_nothing_names_them() {
     assert_eq!(numbers(&revisions.list("shop").await.unwrap()), [2, 3, 4]);
 
     // The fourth was stored after somebody collected that only the third is named.
-    let pruned = revisions.prune("shop", &BTreeSet::from([back.name.clone()])).await.unwrap();
+    let pruned = revisions.prune("shop", &BTreeSet::from([back.name.clone()]), 0).await.unwrap();
     assert_eq!(pruned, [second]);
     assert_eq!(numbers(&revisions.list("shop").await.unwrap()), [3, 4]);
     let named_elsewhere = BTreeSet::from(["not-here".to_owned()]);
-    assert_eq!(revisions.prune("shop", &named_elsewhere).await.unwrap(), [], "the view may be wrong");
-    revisions.prune("shop", &BTreeSet::new()).await.unwrap();
+    assert_eq!(revisions.prune("shop", &named_elsewhere, 0).await.unwrap(), [], "the view may be wrong");
+    revisions.prune("shop", &BTreeSet::new(), 0).await.unwrap();
     assert_eq!(revisions.list("shop").await.unwrap(), []);
     assert_eq!(revisions.list("other").await.unwrap(), [other]);
 }

@@ -33,6 +33,8 @@ pub enum Form {
     Fields,
     /// Whether the input fits the contract at this path: `true`, or the reason as a string.
     Contract,
+    /// The input with the contract at this path applied: its defaults filled; an error says what it breaks.
+    Admitted,
 }
 
 /// A question to the evaluator.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    blueprint::{AlsoEdge, Blueprint, Body, Node},
+    blueprint::{AlsoEdge, Blueprint, Body, ContractRef, Node},
     graph::{AlsoOrigin, Graph, Vertex},
 };
 
@@ -99,6 +99,14 @@ impl Program {
     #[must_use]
     pub fn node(&self, name: &str) -> Option<&Node> {
         self.blueprint.nodes.get(name)
+    }
+
+    /// The contract of the root's spec, where it is of a kind that the blueprint owns.
+    pub(crate) fn contract(&self, api_version: &str) -> Option<&ContractRef> {
+        match &self.node(&self.root)?.body {
+            Body::Root(root) => self.blueprint.contract(&root.target, api_version),
+            _ => None,
+        }
     }
 
     /// The Also edge of a condition.

@@ -16,7 +16,7 @@ use k8s_openapi::api::authorization::v1::{
 use kube::{Api, Client, api::PostParams};
 use tokio::time::{Instant, timeout};
 
-use crate::identity::Identity;
+use crate::identity::{Clients, Identity};
 
 /// How long a permission is believed.
 pub const ALLOWED_FOR: Duration = Duration::from_secs(300);
@@ -95,7 +95,7 @@ impl Review {
 /// Asks, and remembers the answers for a while.
 pub struct Access {
     others: Api<SubjectAccessReview>,
-    own: Api<SelfSubjectAccessReview>,
+    clients: Mutex<Clients>,
     answers: Mutex<BTreeMap<(Identity, Permission), Answer>>,
 }
 
@@ -112,10 +112,12 @@ struct Answer {
 }
 
 impl Access {
-    /// Asks as this client, which has to be allowed to.
+    /// Asks by this client, in the name of the account: everybody may ask about himself. Where even that is refused, it
+    /// asks about the account, for which the client has to have the right.
     #[must_use]
     pub fn new(client: Client) -> Self {
-        Self { others: Api::all(client.clone()), own: Api::all(client), answers: Mutex::default() }
+        let clients = Mutex::new(Clients::new(client.clone()));
+        Self { others: Api::all(client), clients, answers: Mutex::default() }
     }
 
     /// What of this the account may not do.
@@ -150,9 +152,38 @@ impl Access {
         review
     }
 
+    /// The same for permissions that suffice in some namespaces where they are not given in the whole cluster; each with
+    /// whether its kind lives in namespaces. What is missing is named by namespace then.
+    pub async fn review_within(
+        &self,
+        who: &Identity,
+        wanted: &BTreeMap<Permission, bool>,
+        namespaces: &BTreeSet<String>,
+    ) -> Review {
+        let wide = self.review(who, &wanted.keys().cloned().collect()).await;
+        let is_local = |it: &&Permission| wanted.get(*it) == Some(&true);
+        let narrow: BTreeSet<_> = wide
+            .missing
+            .iter()
+            .filter(is_local)
+            .flat_map(|it| {
+                namespaces.iter().map(|at| Permission { namespace: Some(at.clone()), ..it.clone() })
+            })
+            .collect();
+        let mut review = self.review(who, &narrow).await;
+        review.missing.extend(wide.missing.iter().filter(|it| !is_local(it)).cloned());
+        review.unknown.extend(wide.unknown);
+        review
+    }
+
     /// Forgets what is known of an account: it was just refused something, or its rights are known to have changed.
     pub fn forget(&self, who: &Identity) {
         self.answers().retain(|(whose, _), _| whose != who);
+    }
+
+    /// Forgets some answers: they are asked anew.
+    pub fn forget_these(&self, who: &Identity, asked: &BTreeSet<Permission>) {
+        self.answers().retain(|(whose, permission), _| whose != who || !asked.contains(permission));
     }
 
     fn answers(&self) -> std::sync::MutexGuard<'_, BTreeMap<(Identity, Permission), Answer>> {
@@ -197,17 +228,17 @@ impl Access {
         who: &Identity,
         attributes: ResourceAttributes,
     ) -> Result<SubjectAccessReviewStatus, kube::Error> {
-        let (resource_attributes, parameters) = (Some(attributes), PostParams::default());
-        let status = match who {
-            Identity::Pemdas => {
-                let spec = SelfSubjectAccessReviewSpec {
-                    resource_attributes,
-                    ..SelfSubjectAccessReviewSpec::default()
-                };
-                let body = SelfSubjectAccessReview { spec, ..SelfSubjectAccessReview::default() };
-                self.own.create(&parameters, &body).await?.status
-            }
-            Identity::Account { namespace, .. } => {
+        let resource_attributes = Some(attributes);
+        let parameters = PostParams::default();
+        let spec = SelfSubjectAccessReviewSpec {
+            resource_attributes: resource_attributes.clone(),
+            ..SelfSubjectAccessReviewSpec::default()
+        };
+        let body = SelfSubjectAccessReview { spec, ..SelfSubjectAccessReview::default() };
+        let client = self.clients.lock().unwrap_or_else(PoisonError::into_inner).of(who);
+        let asked = Api::<SelfSubjectAccessReview>::all(client).create(&parameters, &body).await;
+        let status = match (asked, who) {
+            (Err(kube::Error::Api(refused)), Identity::Account { namespace, .. }) if refused.code == 403 => {
                 let spec = SubjectAccessReviewSpec {
                     user: who.user(),
                     groups: Some(groups(namespace)),
@@ -217,6 +248,7 @@ impl Access {
                 let body = SubjectAccessReview { spec, ..SubjectAccessReview::default() };
                 self.others.create(&parameters, &body).await?.status
             }
+            (asked, _) => asked?.status,
         };
         Ok(status.unwrap_or_default())
     }

@@ -29,28 +29,19 @@ pub struct Done {
     pub live: Option<Live>,
 }
 
-impl Done {
-    fn lost() -> Self {
-        Self { outcome: WriteOutcome::Lost, live: None }
-    }
-
-    fn refused(refusal: Refusal) -> Self {
-        Self { outcome: WriteOutcome::Refused(refusal), live: None }
-    }
-}
-
 /// What a call sends.
-struct Sent {
-    method: Method,
-    path: String,
-    content_type: &'static str,
-    body: Value,
-    meant: Meant,
+pub(crate) struct Sent {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) content_type: &'static str,
+    /// Null where there is none.
+    pub(crate) body: Value,
+    pub(crate) meant: Meant,
 }
 
 const APPLY: &str = "application/apply-patch+yaml";
 const MERGE: &str = "application/merge-patch+json";
-const JSON: &str = "application/json";
+pub(crate) const JSON: &str = "application/json";
 
 /// Server-side apply that creates or is refused: an object that exists has another resourceVersion.
 pub async fn create(
@@ -216,27 +207,35 @@ pub async fn look(
 
 /// Sends a write and sorts its answer.
 async fn write(client: &Client, resource: &Resource, sent: Sent) -> Done {
-    let Ok(body) = serde_json::to_vec(&sent.body) else {
-        return Done::refused(Refusal::Invalid("it is no JSON".to_owned()));
+    match send(client, sent).await {
+        Ok(bytes) => accepted(resource, bytes.as_ref()),
+        Err(outcome) => Done { outcome, live: None },
+    }
+}
+
+/// Sends a request; what was answered if it was accepted, otherwise what became of it.
+pub(crate) async fn send(client: &Client, sent: Sent) -> Result<impl AsRef<[u8]>, WriteOutcome> {
+    let refused = |text: &str| WriteOutcome::Refused(Refusal::Invalid(text.to_owned()));
+    let body = match &sent.body {
+        Value::Null => Vec::new(),
+        body => serde_json::to_vec(body).map_err(|_| refused("it is no JSON"))?,
     };
     let request = Request::builder()
         .method(sent.method)
         .uri(sent.path)
         .header(http::header::CONTENT_TYPE, sent.content_type)
         .header(http::header::ACCEPT, JSON)
-        .body(Body::from(body));
-    let Ok(request) = request else {
-        return Done::refused(Refusal::Invalid("its name is no part of a path".to_owned()));
-    };
+        .body(Body::from(body))
+        .map_err(|_| refused("its name is no part of a path"))?;
     let answered = tokio::time::timeout(TIMEOUT, async {
         let response = client.send(request).await.ok()?;
         let (head, body) = response.into_parts();
         let bytes = body.collect_bytes().await.ok()?;
         Some((head, bytes))
     });
-    let Ok(Some((head, bytes))) = answered.await else { return Done::lost() };
+    let Ok(Some((head, bytes))) = answered.await else { return Err(WriteOutcome::Lost) };
     if head.status.is_success() {
-        return accepted(resource, &bytes);
+        return Ok(bytes);
     }
     let pause = head.headers.get(http::header::RETRY_AFTER).and_then(|it| it.to_str().ok()?.parse().ok());
     let status: Status = serde_json::from_slice(&bytes).unwrap_or_else(|_| Status {
@@ -248,7 +247,7 @@ async fn write(client: &Client, resource: &Resource, sent: Sent) -> Done {
         // Until then nothing else is tried on the object: its write counts as under way.
         tokio::time::sleep(Duration::from_secs(seconds).min(MAX_RETRY_AFTER)).await;
     }
-    Done::refused(refusal(&status, sent.meant))
+    Err(WriteOutcome::Refused(refusal(&status, sent.meant)))
 }
 
 fn accepted(resource: &Resource, bytes: &[u8]) -> Done {

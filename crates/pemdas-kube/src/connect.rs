@@ -103,12 +103,7 @@ impl Trouble {
 /// # Errors
 /// If no cluster is known, or the kubeconfig cannot be used.
 pub async fn connect(target: &Target) -> Result<Connection, Trouble> {
-    let mut config = config(target).await?;
-    config.connect_timeout = Some(TO_CONNECT);
-    let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
-    let namespace = config.default_namespace.clone();
-    let client = Client::try_from(config).map_err(|error| Trouble::Kubeconfig(innermost(&error)))?;
-    Ok(Connection { client, server, namespace })
+    connection(config(target).await?, Client::try_from)
 }
 
 /// A client for the operator: every request is counted, and none is repeated by the client itself, because what a
@@ -118,14 +113,20 @@ pub async fn connect(target: &Target) -> Result<Connection, Trouble> {
 /// If no cluster is known, or the kubeconfig cannot be used.
 pub async fn connect_counted(target: &Target, metrics: &Metrics) -> Result<Connection, Trouble> {
     let mut config = config(target).await?;
-    config.connect_timeout = Some(TO_CONNECT);
     config.default_retry = false;
+    connection(config, |config| {
+        Ok(ClientBuilder::try_from(config)?.with_layer(&CountRequests(metrics.clone())).build())
+    })
+}
+
+fn connection(
+    mut config: Config,
+    client: impl FnOnce(Config) -> kube::Result<Client>,
+) -> Result<Connection, Trouble> {
     let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
     let namespace = config.default_namespace.clone();
-    let client = ClientBuilder::try_from(config)
-        .map_err(|error| Trouble::Kubeconfig(innermost(&error)))?
-        .with_layer(&CountRequests(metrics.clone()))
-        .build();
+    config.connect_timeout = Some(TO_CONNECT);
+    let client = client(config).map_err(|error| Trouble::Kubeconfig(innermost(&error)))?;
     Ok(Connection { client, server, namespace })
 }
 

@@ -1,7 +1,7 @@
 //! The ledgers of instances: one Secret each, because results and seeds may be secret. Written as Pemdas itself.
 
-use http::{Method, Request};
-use kube::{Client, client::Body, core::Status};
+use http::Method;
+use kube::Client;
 use pemdas_core::{
     ledger::Ledger,
     world::{LedgerFact, Live, Refusal, WriteOutcome},
@@ -9,8 +9,9 @@ use pemdas_core::{
 use serde_json::{Value, json};
 
 use crate::{
+    call::{self, JSON, Sent},
     live,
-    refusal::{Meant, refusal},
+    refusal::Meant,
 };
 
 /// The label of every ledger, with the name of its instance.
@@ -114,26 +115,9 @@ pub async fn look(client: &Client, place: &Place) -> Option<LedgerFact> {
 }
 
 async fn send(client: &Client, method: Method, path: String, body: &Value) -> Result<Value, WriteOutcome> {
-    let invalid = |text: &str| WriteOutcome::Refused(Refusal::Invalid(text.to_owned()));
-    let bytes = if body.is_null() { Vec::new() } else { serde_json::to_vec(body).unwrap_or_default() };
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header(http::header::CONTENT_TYPE, "application/json")
-        .body(Body::from(bytes))
-        .map_err(|_| invalid("its name is no part of a path"))?;
-    let answered = tokio::time::timeout(std::time::Duration::from_secs(30), async {
-        let response = client.send(request).await.ok()?;
-        let (head, body) = response.into_parts();
-        Some((head.status, body.collect_bytes().await.ok()?))
-    });
-    let Ok(Some((status, bytes))) = answered.await else { return Err(WriteOutcome::Lost) };
-    if status.is_success() {
-        return serde_json::from_slice(&bytes).map_err(|_| WriteOutcome::Lost);
-    }
-    let said: Status = serde_json::from_slice(&bytes)
-        .unwrap_or_else(|_| Status { code: status.as_u16(), ..Status::default() });
-    Err(WriteOutcome::Refused(refusal(&said, Meant::Change)))
+    let sent = Sent { method, path, content_type: JSON, body: body.clone(), meant: Meant::Change };
+    let bytes = call::send(client, sent).await?;
+    serde_json::from_slice(bytes.as_ref()).map_err(|_| WriteOutcome::Lost)
 }
 
 fn decode(text: &str) -> Option<Vec<u8>> {

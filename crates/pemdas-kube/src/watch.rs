@@ -6,7 +6,7 @@ use futures::StreamExt;
 use kube::{
     Api, Client,
     api::ApiResource,
-    core::DynamicResourceScope,
+    core::{DynamicResourceScope, Status},
     runtime::{WatchStreamExt, watcher},
 };
 use pemdas_core::world::{KindKey, Live, ObjectKey};
@@ -152,21 +152,28 @@ async fn forward(
     }
 }
 
-fn failure(error: &watcher::Error) -> News {
+/// What the API server answered to a watch that failed, if it answered.
+pub(crate) fn refusal(error: &watcher::Error) -> Option<&Status> {
     let inner = match error {
         watcher::Error::InitialListFailed(inner)
         | watcher::Error::WatchStartFailed(inner)
         | watcher::Error::WatchFailed(inner) => inner,
-        watcher::Error::WatchError(status) if status.code == 403 => {
-            return News::Forbidden(status.message.clone());
-        }
-        watcher::Error::WatchError(_) | watcher::Error::NoResourceVersion => {
-            return News::Failed(error.to_string());
-        }
+        watcher::Error::WatchError(status) => return Some(status),
+        watcher::Error::NoResourceVersion => return None,
     };
     match inner {
-        kube::Error::Api(status) if status.code == 403 => News::Forbidden(status.message.clone()),
-        kube::Error::Api(status) if status.code == 404 => News::Unserved,
-        other => News::Failed(other.to_string()),
+        kube::Error::Api(status) => Some(status),
+        _ => None,
+    }
+}
+
+fn failure(error: &watcher::Error) -> News {
+    match refusal(error) {
+        Some(status) if status.code == 403 => News::Forbidden(status.message.clone()),
+        // An error within a watch says nothing of the kind.
+        Some(status) if status.code == 404 && !matches!(error, watcher::Error::WatchError(_)) => {
+            News::Unserved
+        }
+        _ => News::Failed(error.to_string()),
     }
 }

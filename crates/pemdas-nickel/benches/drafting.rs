@@ -26,7 +26,7 @@ fn drafting(criterion: &mut Criterion) {
         let (evaluator, blueprint) = (evaluator.expect("it loads"), outlined.blueprint.expect("a blueprint"));
         group.throughput(Throughput::Elements(fields as u64));
         group.bench_with_input(BenchmarkId::from_parameter(fields), &fields, |bencher, _| {
-            bencher.iter(|| black_box(kinds::draft(&evaluator, &blueprint)).kinds.len());
+            bencher.iter(|| black_box(kinds::draft(&evaluator, &blueprint, &[])).kinds.len());
         });
     }
     group.finish();

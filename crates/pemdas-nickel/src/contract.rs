@@ -80,10 +80,10 @@ pub struct FieldContract {
     pub contract: Contract,
     /// Whether it may be missing.
     pub optional: bool,
-    /// The value it has if it is missing: data only, a computed one is null with `computed_default`.
+    /// The value it has if it is missing, as far as it can be had without an object.
     pub default: Option<Value>,
-    /// Whether there is a default that is not plain data.
-    pub computed_default: bool,
+    /// Why its default cannot be had: it is no data, does not fit, or needs a field that has no value yet.
+    pub default_fails: Option<String>,
     /// Whether the contract holds a value for it, so that an object without it gets that: `a = { b | Number | default = 1 }`.
     #[serde(default)]
     pub given: bool,

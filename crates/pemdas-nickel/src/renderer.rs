@@ -18,13 +18,13 @@
 //! field that is not named is not in the input, so a function cannot come to depend on it unnoticed: reading it is `Missing`. What is not
 //! read does not change the digest of the question either, and so the remembered answer stays.
 //!
-//! **The root.** The core gives functions the root as it is in the world. Its contract is applied before: [`Renderer::admit`] gives the root with its
-//! defaults, or says what of its contract it breaks. An API server with the drafted CRD has filled what a schema can say; the
-//! contract may say more.
+//! **The root.** Functions see the root with its contract applied: the core asks for that first ([`evaluate::Form::Admitted`]), and
+//! [`Renderer::admit`] does the same for whoever has an object and no engine. An API server with the drafted CRD has filled what a schema
+//! can say; the contract may say more.
 
 use std::sync::Arc;
 
-use pemdas_core::blueprint::{Blueprint, ContractRef, RootTarget};
+use pemdas_core::blueprint::{Blueprint, RootTarget};
 use pemdas_core::diagnostic::{Diagnostic, Severity};
 use pemdas_core::evaluate::{self, Answer as CoreAnswer, Question};
 use pemdas_core::graph::Graph;
@@ -151,7 +151,8 @@ impl<E: Evaluator> Renderer<E> {
         object: &Value,
     ) -> Result<Value, Failure> {
         let mut admitted = object.clone();
-        let Some(contract) = contract_of(blueprint, target, object) else { return Ok(admitted) };
+        let api_version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+        let Some(contract) = blueprint.contract(target, api_version) else { return Ok(admitted) };
         let spec = object.get("spec").cloned().unwrap_or_else(|| json!({}));
         let place = Place::at(contract.path.iter().map(String::as_str));
         let filled = self.evaluator.check(&place, &spec)?;
@@ -160,15 +161,6 @@ impl<E: Evaluator> Renderer<E> {
         }
         Ok(admitted)
     }
-}
-
-/// The contract of a root's spec, by the version it is written in; of a version that is not known, the stored one's.
-fn contract_of<'a>(blueprint: &'a Blueprint, target: &RootTarget, object: &Value) -> Option<&'a ContractRef> {
-    let RootTarget::Owned(kind) = target else { return None };
-    let versions = &blueprint.kinds.get(kind)?.versions;
-    let api_version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
-    let written = api_version.rsplit('/').next().and_then(|version| versions.get(version));
-    written.or_else(|| versions.values().find(|it| it.stored))?.spec.as_ref()
 }
 
 impl<E: Evaluator> evaluate::Evaluator for Renderer<E> {

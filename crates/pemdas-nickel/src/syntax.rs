@@ -170,6 +170,19 @@ pub struct PatternSyntax {
     pub name: Option<String>,
     /// All names that it binds.
     pub binds: Vec<Name>,
+    /// What it takes out of a record, if it does.
+    pub takes: Option<TakenFields>,
     /// The expressions inside: defaults and annotations of destructured fields.
     pub inner: Vec<NodeId>,
+}
+
+/// The fields that a pattern takes out of a record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TakenFields {
+    /// The fields that have to be there.
+    pub needed: Vec<Name>,
+    /// All fields that it names.
+    pub named: Vec<String>,
+    /// Whether there may be others.
+    pub open: bool,
 }

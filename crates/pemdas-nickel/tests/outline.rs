@@ -397,3 +397,58 @@ fn shapes_are_data_functions_or_contracts() {
     assert_eq!(parts[2], Shape::Contract(path.to_vec()));
     assert!(matches!(form("e"), WantedShapeForm::Native(Shape::Has(_))));
 }
+
+/// Checks a whole program beside a file `own.ncl`: what is told, where, and what is hinted.
+fn program_gives(program: &str, expected: &[(&str, &str, &str)]) {
+    let sources =
+        Sources::single(program).with("own.ncl", "{ one = 1, two = 2 }").with("data.yaml", "a: 1\n");
+    let (_, outline) = outline::load(&sources, &Limits::default());
+    let hints = outline.diagnostics.iter().map(|it| it.hint.clone().unwrap_or_default());
+    let found: Vec<(String, String, String)> = told(&outline.diagnostics, &sources)
+        .into_iter()
+        .zip(hints)
+        .map(|((code, text), hint)| (code, text, hint))
+        .collect();
+    let found: Vec<(&str, &str, &str)> =
+        found.iter().map(|(code, text, hint)| (code.as_str(), text.as_str(), hint.as_str())).collect();
+    assert_eq!(found, expected, "{program}\n{}", reading::shown(&outline.diagnostics, &sources));
+}
+
+#[test]
+fn a_name_that_an_import_does_not_have_is_told_with_what_was_meant() {
+    let rest = "in { name = \"test\", nodes = {} } | Blueprint";
+    program_gives(
+        &format!("let {{ Blueprint, Intt, Nta, .. }} = import \"pemdas/v1.ncl\" {rest}"),
+        &[("PM0230", "Intt", "did you mean `Int`?"), ("PM0230", "Nta", "did you mean `Nat`?")],
+    );
+    program_gives(
+        &format!("let {{ Blueprint, Int }} = import \"pemdas/v1.ncl\" {rest}"),
+        &[("PM0230", "{ Blueprint, Int }", "end the pattern in `..`: `{ Blueprint, Int, .. }`")],
+    );
+    program_gives(
+        &format!("let {{ Blueprint, Zzzzzzzz, .. }} = import \"pemdas/v1.ncl\" {rest}"),
+        &[("PM0230", "Zzzzzzzz", "the pages of the language list what the library has")],
+    );
+    // Where it is read by its name, even if nothing evaluates it.
+    program_gives(
+        "let p = import \"pemdas/v1.ncl\" in
+         { name = \"test\", nodes.a = { value = fun the => p.labels_off the.root } } | p.Blueprint",
+        &[("PM0230", "labels_off", "did you mean `labels_of`?")],
+    );
+    // The blueprint's own files.
+    let own = |file: &str| {
+        format!(
+            "let {{ Blueprint, .. }} = import \"pemdas/v1.ncl\" in let {{ twoo, .. }} = import \"{file}\" {rest}"
+        )
+    };
+    program_gives(&own("own.ncl"), &[("PM0230", "twoo", "did you mean `two`?")]);
+    program_gives(&own("data.yaml"), &[("PM0230", "twoo", "it has: a")]);
+    // A default makes do without it, and what nobody evaluates fails nobody.
+    program_gives(
+        &format!(
+            "let {{ Blueprint, Intt ? 3, .. }} = import \"pemdas/v1.ncl\" in
+             let data = fun _x => (let {{ twoo, .. }} = import \"own.ncl\" in twoo) {rest}"
+        ),
+        &[],
+    );
+}

@@ -13,6 +13,7 @@ use std::thread;
 
 use pemdas_core::blueprint::{Function, Read, RootTarget};
 use pemdas_core::diagnostic::Span;
+use pemdas_core::digest::Digest;
 use pemdas_core::evaluate::{Answer, Form, Question, question};
 use pemdas_nickel::{Failure, InProcess, Limits, Loaded, Renderer, Sandboxed, Sources};
 use serde_json::{Value, json};
@@ -267,6 +268,20 @@ fn a_root_is_given_its_defaults_or_told_what_it_breaks() {
     let Err(Failure::Failed { diagnostics }) = admit(json!({ "image": 1 })) else { panic!("it is refused") };
     assert!(diagnostics[0].notes.iter().any(|note| note == "in the data: image"), "{diagnostics:?}");
     assert!(matches!(admit(json!({})), Err(Failure::Failed { .. })));
+    // The engine asks the same as a question among others.
+    let path: Vec<String> = ["kinds", "Shop", "versions", "v1", "spec"].map(str::to_owned).into();
+    let asked = |input: Value| {
+        let digest = Digest::of(&[], &input);
+        let question = Question { digest, path: path.clone(), form: Form::Admitted, input };
+        renderer.answers(&[question]).remove(0)
+    };
+    let filled = asked(json!({ "image": "nginx" }));
+    assert_eq!(filled, Answer::Value(json!({ "image": "nginx", "replicas": 2 })));
+    let Answer::Error(why) = asked(json!({ "image": { "hunter2": 1 } })) else { panic!("it is refused") };
+    assert!(why.starts_with("image: kinds.Shop.versions.v1.spec: ") && why.contains("main.ncl:"), "{why}");
+    assert!(!why.contains("hunter2"), "{why}");
+    let Answer::Error(why) = asked(json!({})) else { panic!("what is missing is no reason to wait") };
+    assert!(why.contains("image"), "{why}");
 }
 
 #[test]

@@ -76,4 +76,14 @@ impl Blueprint {
             rollout: None,
         }
     }
+
+    /// The contract of the spec of a root, by the version it is written in; of a version that is not known, the stored
+    /// one's. Nothing for what this blueprint does not own.
+    #[must_use]
+    pub fn contract(&self, target: &RootTarget, api_version: &str) -> Option<&ContractRef> {
+        let RootTarget::Owned(kind) = target else { return None };
+        let versions = &self.kinds.get(kind)?.versions;
+        let written = api_version.rsplit('/').next().and_then(|version| versions.get(version));
+        written.or_else(|| versions.values().find(|it| it.stored))?.spec.as_ref()
+    }
 }

@@ -62,6 +62,18 @@ impl Given {
     }
 }
 
+/// A change from the contract to a definition, told as the difference of two that stand beside each other.
+fn beside(change: &str, whose: &str) -> String {
+    let change = change.strip_suffix(" now").unwrap_or(change);
+    match change.split_once(", and ") {
+        Some((was, is)) => {
+            let is = is.strip_prefix("is ").unwrap_or(is);
+            format!("{} in the contract, and {is} {whose}", was.replacen(" was ", " is ", 1))
+        }
+        None => format!("{change} {whose}"),
+    }
+}
+
 /// What a definition that is given checks beyond a draft, and what it does not check of the draft. `whose` says in the report which
 /// one it is.
 #[must_use]
@@ -80,7 +92,7 @@ pub fn gaps(drafted: &Given, given: &Given, whose: &str) -> Vec<Gap> {
                 version: name.clone(),
                 path: difference.path,
                 side,
-                what: format!("{whose}, {}", difference.what),
+                what: beside(&difference.what, whose),
                 span: None,
             });
         }

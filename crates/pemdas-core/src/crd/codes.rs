@@ -32,6 +32,8 @@ pub const PATTERN: &str = "PM0414";
 pub const KEYWORD: &str = "PM0415";
 /// A rule of the API server whose meaning the contract does not know.
 pub const UNCHECKED: &str = "PM0416";
+/// A contract that depends on other fields of the object.
+pub const DEPENDENT: &str = "PM0417";
 /// A kind with very many fields.
 pub const FAT_KIND: &str = "PM0420";
 /// A unit in the name of a field.
@@ -45,10 +47,14 @@ pub const BOOLEAN: &str = "PM0424";
 /// A list or string without a bound where rules are checked.
 pub const UNBOUNDED: &str = "PM0425";
 
+/// Those of advice, which a kind may decline.
+pub const ADVICE: &[&str] = &[FAT_KIND, UNIT_IN_NAME, STATUS_IN_SPEC, UNDOCUMENTED, BOOLEAN, UNBOUNDED];
+
 /// All of them.
 pub const ALL: &[&str] = &[
     FUNCTION,
     UNCHECKED,
+    DEPENDENT,
     RECURSIVE,
     CONTRADICTION,
     RULE,

@@ -64,6 +64,31 @@ impl KindDraft {
     pub fn plural(&self) -> String {
         self.plural.clone().unwrap_or_else(|| plural_of(&self.kind))
     }
+
+    /// Where a field of a version is written, or the nearest thing above it that is: paths are such as `spec.hosts[].name`.
+    #[must_use]
+    pub fn span_of(&self, version: Option<&str>, path: &str) -> &Span {
+        let Some(version) = version.and_then(|name| self.versions.get(name)) else { return &self.span };
+        let (root, rest) = path.split_once('.').unwrap_or((path, ""));
+        let root_schema = match root.trim_end_matches(['[', ']', '{', '}']) {
+            "spec" => &version.spec,
+            "status" => &version.status,
+            _ => return &version.span,
+        };
+        // The place of a whole spec is that of its contract, which may be long: the version's name is enough.
+        let mut nearest = &version.span;
+        let mut at = root_schema;
+        for name in rest.split('.').filter(|name| !name.is_empty()) {
+            let bare = name.trim_end_matches(['[', ']', '{', '}']);
+            let Some(field) = at.as_record().and_then(|record| record.fields.get(bare)) else { break };
+            nearest = field.schema.span.as_ref().unwrap_or(nearest);
+            at = &field.schema;
+            while let Type::List(inner) | Type::Dictionary(inner) = &at.of {
+                at = inner;
+            }
+        }
+        nearest
+    }
 }
 
 /// The plural of a kind, in small letters, as the rules of English have it in most cases.

@@ -46,21 +46,18 @@ fn compare(old: &Schema, new: &Schema, path: &str, found: &mut Vec<Difference>) 
     };
     match (&old.of, &new.of) {
         (Type::Any, Type::Any) => {}
-        (Type::Any, _) => tell(Effect::Tighter, format!("it was anything, and is a {} now", new.type_name())),
+        (Type::Any, _) => tell(Effect::Tighter, format!("it was anything, and is {} now", new.a_type())),
         (_, Type::Any) => {
-            tell(Effect::Looser, format!("it was a {}, and may be anything now", old.type_name()));
+            tell(Effect::Looser, format!("it was {}, and may be anything now", old.a_type()));
         }
         (Type::Integer, Type::Number) | (Type::Integer | Type::String, Type::IntOrString) => {
-            tell(Effect::Looser, format!("it was a {}, and is a {} now", old.type_name(), new.type_name()));
+            tell(Effect::Looser, format!("it was {}, and is {} now", old.a_type(), new.a_type()));
         }
         (Type::Number, Type::Integer) | (Type::IntOrString, Type::Integer | Type::String) => {
-            tell(Effect::Tighter, format!("it was a {}, and is a {} now", old.type_name(), new.type_name()));
+            tell(Effect::Tighter, format!("it was {}, and is {} now", old.a_type(), new.a_type()));
         }
         (a, b) if std::mem::discriminant(a) != std::mem::discriminant(b) => {
-            tell(
-                Effect::OtherType,
-                format!("it was a {}, and is a {} now", old.type_name(), new.type_name()),
-            );
+            tell(Effect::OtherType, format!("it was {}, and is {} now", old.a_type(), new.a_type()));
             return;
         }
         _ => {}

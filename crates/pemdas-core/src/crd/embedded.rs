@@ -59,7 +59,7 @@ fn record(
         }
         merged(&mut schema, &field);
         schema.atomic = field.is_atomic();
-        fields.insert(field.name.to_owned(), Field { schema, required: field.is_required() });
+        fields.insert(field.name.to_owned(), Field { schema, required: field.is_required(), filled: false });
     }
     let mut schema = Schema::new(Type::Record(Record { fields, open: false }));
     schema.atomic = body.is_atomic();

@@ -245,7 +245,7 @@ fn record_of(map: &Map<String, Value>, open: bool, depth: usize) -> Record {
     let fields = fields
         .map(|(name, schema)| {
             let required = required.contains(name.as_str());
-            (name.clone(), Field { schema: read(schema, depth), required })
+            (name.clone(), Field { schema: read(schema, depth), required, filled: false })
         })
         .collect();
     Record { fields, open }

@@ -145,13 +145,24 @@ impl Adviser {
         }
     }
 
-    /// Rules below lists without a bound.
+    /// Lists and strings without a bound that rules go through, or stand in.
     fn costs(&mut self, schema: &Schema, path: &str, near: &Span) {
         let span = schema.span.as_ref().unwrap_or(near);
         let (inner, bounded, sign) = match &schema.of {
             Type::Record(record) => {
                 for (name, field) in &record.fields {
-                    self.costs(&field.schema, &format!("{path}.{name}"), span);
+                    let place = format!("{path}.{name}");
+                    let read = field.schema.rules.iter().any(|rule| reads(&rule.rule, "self"))
+                        || schema.rules.iter().any(|rule| reads(&rule.rule, &format!("self.{name}")));
+                    if read && is_unbounded(&field.schema) {
+                        self.tell(
+                            codes::UNBOUNDED,
+                            format!("{place} has no bound, and a rule reads it"),
+                            field.schema.span.as_ref().unwrap_or(span),
+                            "bound it (`AtMostLong`, `ListBetween`): what a rule may cost is counted for the largest value that there could be",
+                        );
+                    }
+                    self.costs(&field.schema, &place, span);
                 }
                 return;
             }
@@ -173,6 +184,33 @@ impl Adviser {
     fn tell(&mut self, code: &str, message: String, span: &Span, hint: &str) {
         self.told.push(Diagnostic::remark(code, message).at(span.clone(), "").hint(hint));
     }
+}
+
+/// Whether a value may be as long as an object can be.
+fn is_unbounded(schema: &Schema) -> bool {
+    match &schema.of {
+        Type::String => schema.max_length.is_none() && schema.allowed.is_none() && schema.format.is_none(),
+        Type::List(_) => schema.max_items.is_none(),
+        Type::Dictionary(_) => schema.max_properties.is_none(),
+        _ => false,
+    }
+}
+
+/// Whether an expression goes through the value of a field: asking for its presence, or comparing it with a literal, does not.
+fn reads(rule: &str, field: &str) -> bool {
+    rule.match_indices(field).any(|(start, _)| {
+        let (before, after) = (&rule[..start], &rule[start + field.len()..]);
+        let longer = after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let begins = !before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.');
+        let presence = before.ends_with("has(") && after.starts_with(')');
+        let literal = ["==", "!="].iter().any(|sign| {
+            after
+                .trim_start()
+                .strip_prefix(sign)
+                .is_some_and(|rest| rest.trim_start().starts_with(['"', '\'']))
+        });
+        begins && !longer && !presence && !literal
+    })
 }
 
 /// How many fields of the author's own end a branch. Kubernetes' types count as one: they are somebody else's design.

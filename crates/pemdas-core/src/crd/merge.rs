@@ -8,7 +8,7 @@ use super::schema::{Schema, Type};
 /// its type goes.
 #[must_use]
 pub fn meet(first: Schema, second: Schema) -> (Schema, Option<String>) {
-    let names = (first.type_name(), second.type_name());
+    let names = (first.a_type(), second.a_type());
     let nullable = first.nullable && second.nullable;
     let (mut met, rest, trouble) = match (&first.of, &second.of) {
         (_, Type::Any) => (first, second, None),
@@ -26,7 +26,7 @@ pub fn meet(first: Schema, second: Schema) -> (Schema, Option<String>) {
         }
         (a, b) if std::mem::discriminant(a) == std::mem::discriminant(b) => (first, second, None),
         _ => {
-            let trouble = format!("no value is a {} and a {} at once", names.0, names.1);
+            let trouble = format!("no value is {} and {} at once", names.0, names.1);
             return (first, Some(trouble));
         }
     };

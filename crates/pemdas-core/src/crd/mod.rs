@@ -22,6 +22,7 @@ mod rule;
 mod samples;
 mod schema;
 mod status;
+mod structural;
 mod validate;
 
 pub use definition::{KindDraft, VersionDraft, definition, plural_of};
@@ -34,4 +35,5 @@ pub use rule::{CelRule, Reason, Relation, Wanted};
 pub use samples::samples;
 pub use schema::{Field, ListType, Record, Schema, Type};
 pub use status::{AUTHOR_MAY_NOT_USE, STATUS_VERSION, with_own_part};
+pub use structural::{LeftOutKeyword, structural};
 pub use validate::refusal;

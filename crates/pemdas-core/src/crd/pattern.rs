@@ -6,6 +6,26 @@
 /// The most that all counted repetitions of a pattern may multiply to: the API server's limit.
 const MAX_REPEAT: u64 = 1000;
 
+/// Whether a text is a regular expression at all; if not, why.
+///
+/// # Errors
+/// What is wrong with it, in a line.
+pub fn is_one(pattern: &str) -> Result<(), String> {
+    regex::Regex::new(pattern).map(drop).map_err(|error| {
+        let text = error.to_string();
+        let last = text.lines().last().unwrap_or_default().trim();
+        last.strip_prefix("error: ").unwrap_or(last).to_owned()
+    })
+}
+
+/// How far repetitions go: none, one, one with a question mark after it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Repeated {
+    No,
+    Once,
+    Lazily,
+}
+
 /// Why a pattern may mean something else to the API server; none if both read it alike.
 #[must_use]
 pub fn difference(pattern: &str) -> Option<String> {
@@ -13,8 +33,18 @@ pub fn difference(pattern: &str) -> Option<String> {
     let mut in_class = false;
     let mut repeats: u64 = 1;
     let mut previous = ' ';
+    let mut repeated = Repeated::No;
     while let Some(letter) = letters.next() {
         let next = letters.peek().copied();
+        repeated = match (letter, repeated) {
+            _ if in_class => Repeated::No,
+            ('?', Repeated::Once) => Repeated::Lazily,
+            ('*' | '+' | '?' | '{', Repeated::No) => Repeated::Once,
+            ('*' | '+' | '?' | '{', _) => {
+                return Some("a repetition of a repetition is not the same to both".to_owned());
+            }
+            _ => Repeated::No,
+        };
         match letter {
             '\\' => {
                 if let Some(escaped) = letters.next()
@@ -76,9 +106,17 @@ mod tests {
 
     #[test]
     fn the_common_part_of_both_is_known() {
-        for good in
-            ["^([0-9]+)$", "^(a|b)*$", r"^[-a-z_.]+\.x{1,5}$", "^(?:[^/]+/)?x$", r"\[a\]", "[a-z0-9-]"]
-        {
+        for good in [
+            "^([0-9]+)$",
+            "^(a|b)*$",
+            r"^[-a-z_.]+\.x{1,5}$",
+            "^(?:[^/]+/)?x$",
+            r"\[a\]",
+            "[a-z0-9-]",
+            "a*?b+?c??",
+            "(a*)*",
+            "[*+?]+",
+        ] {
             assert_eq!(difference(good), None, "{good}");
         }
         for bad in [
@@ -96,6 +134,10 @@ mod tests {
             r"\<",
             "(?P<n>a)",
             "[]a]",
+            "a**",
+            "a+*",
+            "a{2}{3}",
+            "a*??",
         ] {
             assert!(difference(bad).is_some(), "{bad}");
         }

@@ -98,6 +98,9 @@ pub struct Field {
     pub schema: Schema,
     /// Whether a record without it is refused.
     pub required: bool,
+    /// Whether the contract gives it a value where it is missing, one that the definition does not know: it is computed from
+    /// the object. The API server then sees records without it, and the contract sees none.
+    pub filled: bool,
 }
 
 impl Field {
@@ -164,7 +167,7 @@ impl Schema {
     pub fn record<'a>(fields: impl IntoIterator<Item = (&'a str, bool, Self)>) -> Self {
         let fields = fields
             .into_iter()
-            .map(|(name, required, schema)| (name.to_owned(), Field { schema, required }))
+            .map(|(name, required, schema)| (name.to_owned(), Field { schema, required, filled: false }))
             .collect();
         Self::new(Type::Record(Record { fields, open: false }))
     }
@@ -212,6 +215,29 @@ impl Schema {
                 Type::List(inner) | Type::Dictionary(inner) => inner.has_rules(),
                 _ => false,
             }
+    }
+
+    /// Whether something in it is filled in by the contract alone.
+    #[must_use]
+    pub fn has_filled_fields(&self) -> bool {
+        match &self.of {
+            Type::Record(record) => {
+                record.fields.values().any(|field| field.filled || field.schema.has_filled_fields())
+            }
+            Type::List(inner) | Type::Dictionary(inner) => inner.has_filled_fields(),
+            _ => false,
+        }
+    }
+
+    /// Its type with its article, for messages.
+    #[must_use]
+    pub fn a_type(&self) -> String {
+        let name = self.type_name();
+        match self.of {
+            Type::Any => name.to_owned(),
+            Type::Integer | Type::IntOrString => format!("an {name}"),
+            _ => format!("a {name}"),
+        }
     }
 
     /// Its type in a word, for messages.

@@ -28,7 +28,7 @@ pub fn with_own_part(mut author: Schema) -> Schema {
             field.required = false;
         }
         for (name, schema) in own_part() {
-            record.fields.insert(name.to_owned(), super::Field { schema, required: false });
+            record.fields.insert(name.to_owned(), super::Field { schema, required: false, filled: false });
         }
     }
     author.nullable = false;

@@ -49,6 +49,15 @@ pub(super) fn delete(program: Option<&Program>, world: &World, root: &Arc<Live>)
     };
     let mut pass = Pass::new(program, world, root, Mode::Deleting);
     pass.contradictions();
+    if !pass.admit() {
+        if pass.asked.open.is_empty() {
+            let text = format!(
+                "its nodes see no root that breaks its contract: mend it, or annotate it with {OUR_PREFIX}skip-deletion"
+            );
+            pass.instance.push(Cause::stalled(reason::DELETION, text));
+        }
+        return pass.finish();
+    }
     pass.walk();
     let open = pass.deletion_open();
     if open.is_empty() && pass.asked.open.is_empty() && pass.instance.is_empty() {

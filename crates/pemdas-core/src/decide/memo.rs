@@ -52,6 +52,7 @@ struct Last {
 struct State {
     root: Arc<Live>,
     root_input: Arc<Value>,
+    admitted: Option<Digest>,
     need: BTreeMap<String, Truth>,
     decided: BTreeMap<Vertex, Truth>,
     nodes: BTreeMap<String, NodeView>,
@@ -155,6 +156,12 @@ impl Memo {
             Case::Present(program, root) => (program, root),
         };
         let mut pass = Pass::new(program, world, root, Mode::Present);
+        if !pass.admit() {
+            pass.contradictions();
+            let mut decision = pass.finish();
+            super::hold_root_writes(world, &mut decision);
+            return last(decision, None);
+        }
         pass.begin_need();
         let mut steps = Vec::with_capacity(program.steps.len());
         let mut actions = Vec::new();
@@ -175,8 +182,12 @@ impl Memo {
         if changes.touched.binary_search(&Touch::ROOT).is_ok() {
             changes.root(&mut state, root);
         }
-        self.passes += 1;
         let mut pass = Pass::empty(program, world, root, Mode::Present, state.root_input.clone());
+        pass.admitted = state.admitted;
+        if changes.touched.binary_search(&Touch::ROOT_INPUT).is_ok() && !pass.admit() {
+            return None;
+        }
+        self.passes += 1;
         pass.need = std::mem::take(&mut state.need);
         pass.decided = std::mem::take(&mut state.decided);
         pass.nodes = std::mem::take(&mut state.nodes);
@@ -275,6 +286,7 @@ fn take(pass: &mut Pass<'_>, vertex: &Vertex, actions: &mut Vec<Action>) -> Step
 /// From what the steps found to a decision.
 fn report(mut pass: Pass<'_>, steps: Vec<Step>, actions: Vec<Action>) -> (Decision, State) {
     pass.actions = actions;
+    pass.asked.used.extend(pass.admitted);
     pass.contradictions();
     for step in &steps {
         pass.instance.extend(step.instance.iter().cloned());
@@ -299,6 +311,7 @@ impl State {
         Self {
             root: pass.root.clone(),
             root_input: pass.root_input(),
+            admitted: pass.admitted,
             need: pass.need,
             decided: pass.decided,
             nodes: pass.nodes,

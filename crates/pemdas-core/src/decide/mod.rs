@@ -4,6 +4,7 @@
 //!
 //! | module | rule |
 //! | --- | --- |
+//! | `admission` | before all: the contract of the root's kind |
 //! | `need` | 1: what is needed, and what is kept because that is not known |
 //! | `inputs` | 2: what a template sees |
 //! | `settled` | 3: caught up, settled, ready; 10: failed |
@@ -14,6 +15,7 @@
 //! | `memory`, `states` | 9: states and onces |
 //! | `report` | 12: the conditions, the status, the events |
 
+mod admission;
 mod converge;
 mod deletion;
 mod desired;

@@ -195,7 +195,12 @@ pub(super) struct Pass<'a> {
     pub(super) mode: Mode,
     pub(super) root: &'a Arc<Live>,
     pub(super) manager: String,
-    root_input: Arc<Value>,
+    /// The root as templates see it.
+    pub(super) root_input: Arc<Value>,
+    /// The question by which the root was admitted.
+    pub(super) admitted: Option<Digest>,
+    /// The root is not admitted: no node was looked at.
+    pub(super) barred: bool,
     /// The ledger as it is; nothing while our last write to it was not seen.
     ledger: Option<&'a Ledger>,
     /// The ledger as it shall be, where that differs.
@@ -303,6 +308,8 @@ impl<'a> Pass<'a> {
             root,
             manager: manager(&world.root.instance),
             root_input,
+            admitted: None,
+            barred: false,
             ledger,
             next_ledger: None,
             edits: 0,

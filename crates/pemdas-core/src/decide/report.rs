@@ -36,7 +36,7 @@ impl Pass<'_> {
         for key in lost {
             self.push(Action::Look { key });
         }
-        if self.program.has_deletion() && self.mode == super::Mode::Present {
+        if self.program.has_deletion() && self.mode == super::Mode::Present && !self.barred {
             // The deletion's nodes run even if nothing was ever created.
             let mut nobody = super::pass::Member::new(None);
             let root = self.facts.all().root.key.clone();
@@ -156,6 +156,8 @@ impl Pass<'_> {
             return None;
         }
         let mut status = match &root.status {
+            // What the author's part says of the last spec that was admitted stands.
+            _ if self.barred => status::authors(self.root.body.get("status")),
             Some(function) => match self.ask_of_everything(function, Form::Fields) {
                 Asked::Value(value) if value.value().is_object() => value.value().clone(),
                 _ => json!({}),
@@ -163,7 +165,7 @@ impl Pass<'_> {
             None => self.statuses_of_successors(),
         };
         let mut authored = None;
-        if let Some(function) = &root.conditions
+        if let Some(function) = root.conditions.as_ref().filter(|_| !self.barred)
             && let Asked::Value(value) = self.ask_of_everything(function, Form::Fields)
         {
             authored = Some(value.value().clone());
@@ -179,6 +181,7 @@ impl Pass<'_> {
             authored,
             conditions,
             nodes,
+            stalled: self.stalled().map(|(reason, _)| reason),
             generation: self.root.generation,
             revision: &self.program.revision.name,
             report: root
@@ -255,7 +258,15 @@ impl Pass<'_> {
         self.push(Action::Status { uid: self.root.uid.clone(), status: status.clone() });
     }
 
-    /// One Event for each transition: to a node that stalls and to an instance that is ready.
+    /// What stalls the instance as a whole: one word, and the sentence.
+    fn stalled(&self) -> Option<(&'static str, String)> {
+        self.instance.iter().find_map(|it| match it {
+            Cause::Stalled { reason, .. } => Some((*reason, it.to_string())),
+            _ => None,
+        })
+    }
+
+    /// One Event for each transition: to a node that stalls, to an instance that stalls as a whole or is ready.
     fn tell(&mut self, nodes: &BTreeMap<Slot, NodeState>, conditions: &Conditions) {
         if !self.asked.open.is_empty() {
             return;
@@ -266,19 +277,22 @@ impl Pass<'_> {
                 now.insert(Some(slot.clone()), ((*reason).to_owned(), cause.to_string()));
             }
         }
+        if let Some((reason, message)) = self.stalled() {
+            now.insert(None, (reason.to_owned(), message));
+        }
         if conditions.ready {
             now.insert(None, ("Ready".to_owned(), "everything that is needed is ready".to_owned()));
         }
         let before = self.root.body.get("status");
         for (about, (reason, message)) in now {
             // Another process told it before this one began: the status that is there says so.
-            if before.is_some_and(|it| status::says(it, about.as_ref()))
+            if before.is_some_and(|it| status::says(it, about.as_ref(), &reason))
                 && !self.facts.all().told.contains_key(&about)
             {
                 continue;
             }
             if self.facts.all().told.get(&about).is_none_or(|told| *told != reason) {
-                let warning = about.is_some();
+                let warning = about.is_some() || !conditions.ready;
                 self.push(Action::Event(Event { about, reason, message, warning }));
             }
         }

@@ -23,6 +23,8 @@ pub(super) struct Parts<'a> {
     pub(super) authored: Option<Value>,
     pub(super) conditions: &'a Conditions,
     pub(super) nodes: &'a BTreeMap<Slot, NodeState>,
+    /// The word for what stalls the instance as a whole.
+    pub(super) stalled: Option<&'static str>,
     pub(super) generation: Option<i64>,
     pub(super) revision: &'a str,
     /// Where a Service is asked for a report: whether there is one, and what is wrong.
@@ -34,8 +36,8 @@ pub(super) struct Parts<'a> {
 }
 
 /// The whole status.
-pub(super) fn whole(parts: Parts<'_>) -> Value {
-    let mut status = match parts.author {
+pub(super) fn whole(mut parts: Parts<'_>) -> Value {
+    let mut status = match std::mem::take(&mut parts.author) {
         Value::Object(fields) => fields,
         _ => Map::new(),
     };
@@ -43,7 +45,7 @@ pub(super) fn whole(parts: Parts<'_>) -> Value {
     let authored = authored(parts.authored.as_ref());
     // An author's word may lower Ready, never raise it.
     let lowered = authored.iter().find(|it| it.name == "Ready" && it.status != "True");
-    let mut all = own(parts.conditions, parts.nodes, lowered);
+    let mut all = own(&parts, lowered);
     all.extend(parts.report.map(|(there, trouble)| reported(there, trouble)));
     all.extend(
         authored
@@ -86,18 +88,16 @@ impl Condition {
     }
 }
 
-fn own(
-    conditions: &Conditions,
-    nodes: &BTreeMap<Slot, NodeState>,
-    lowered: Option<&Condition>,
-) -> Vec<Condition> {
+fn own(parts: &Parts<'_>, lowered: Option<&Condition>) -> Vec<Condition> {
+    let (conditions, nodes) = (parts.conditions, parts.nodes);
     let truth = |holds: bool| if holds { "True" } else { "False" };
     let stalled = conditions.stalled.join("; ");
     let stalled_reason = nodes.values().flat_map(|it| &it.causes).find_map(|it| match it {
         Cause::Stalled { reason, .. } => Some((*reason).to_owned()),
         _ => None,
     });
-    let stalled_reason = stalled_reason.unwrap_or_else(|| "Stalled".to_owned());
+    let stalled_reason =
+        stalled_reason.or(parts.stalled.map(str::to_owned)).unwrap_or_else(|| "Stalled".to_owned());
     let waits = root_cause(nodes);
     let (ready, reason, message) = match lowered {
         _ if !conditions.stalled.is_empty() => (false, stalled_reason.clone(), stalled.clone()),
@@ -189,11 +189,24 @@ fn nodes(nodes: &BTreeMap<Slot, NodeState>, revision: &str, before: Option<&Vec<
     own
 }
 
-/// Whether a status says already that the instance is ready, or that this node is stalled.
-pub(super) fn says(status: &Value, about: Option<&Slot>) -> bool {
+/// The author's part of a status.
+pub(super) fn authors(status: Option<&Value>) -> Value {
+    let fields = status.and_then(Value::as_object).into_iter().flatten();
+    let theirs =
+        fields.filter(|(name, _)| !["conditions", "observedGeneration", "pemdas"].contains(&name.as_str()));
+    theirs.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// Whether a status says already that the instance is ready, that it is stalled for this reason, or that this node is
+/// stalled.
+pub(super) fn says(status: &Value, about: Option<&Slot>, reason: &str) -> bool {
     let list = |path: &str| status.pointer(path).and_then(Value::as_array).into_iter().flatten();
     match about {
-        None => list("/conditions").any(|it| it["type"] == "Ready" && it["status"] == "True"),
+        None => list("/conditions").any(|it| {
+            let ready = it["type"] == "Ready" && reason == "Ready";
+            let stalled = it["type"] == "Stalled" && it["reason"] == reason;
+            (ready || stalled) && it["status"] == "True"
+        }),
         Some(slot) => list("/pemdas/nodes").any(|it| {
             it["name"] == slot.node.as_str()
                 && it["member"] == slot.member.as_str()
@@ -255,6 +268,7 @@ mod tests {
             authored: Some(authored).filter(|_| !ready),
             conditions: &conditions,
             nodes: &nodes,
+            stalled: None,
             generation: Some(3),
             revision: "r1",
             report: None,

@@ -29,6 +29,8 @@ pub mod reason {
     pub const SUPERSEDED: &str = "Superseded";
     /// An attempt was deleted before its end.
     pub const CUT: &str = "Cut";
+    /// The root breaks the contract of its kind.
+    pub const CONTRACT: &str = "BreaksContract";
     /// A function of the blueprint failed.
     pub const ERROR: &str = "Error";
     /// A template answers its own result with another one.

@@ -49,6 +49,10 @@ pub enum Standing {
     Waiting(String),
     /// Not until a human changes something.
     Refused(Vec<String>),
+    /// Another blueprint made it: its kind is that one's.
+    Anothers(String),
+    /// Nobody here may read it. Whether its kind is served is seen otherwise.
+    Unseen(String),
 }
 
 /// A definition that is looked after in the background, until this is dropped.
@@ -139,7 +143,9 @@ impl Keeper {
                     Some(Ok(found)) => known.see(found),
                     Some(Err(error)) => {
                         tracing::warn!(definition = self.name, %error, "the definition cannot be watched");
-                        continue;
+                        if !crate::watch::refusal(&error).is_some_and(|it| it.code == 403) || !self.read_as_account(&mut known).await {
+                            continue;
+                        }
                     }
                     None => return,
                 },
@@ -155,6 +161,24 @@ impl Keeper {
         }
     }
 
+    /// Where Pemdas itself may not read definitions, perhaps the account may; whether it did.
+    async fn read_as_account(&self, known: &mut Known) -> bool {
+        match self.writer.get_opt(&self.name).await {
+            Ok(found) => {
+                known.see(found);
+                true
+            }
+            Err(error) => {
+                let why = match error {
+                    kube::Error::Api(status) => status.message,
+                    other => other.to_string(),
+                };
+                self.tell(Standing::Unseen(format!("the definition cannot be read: {why}")));
+                false
+            }
+        }
+    }
+
     async fn act(&self, known: &mut Known) {
         let Some(live) = &known.live else { return };
         let Wanted { policy, draft, maker } = &self.wanted;
@@ -162,8 +186,13 @@ impl Keeper {
             Verdict::Usable(told) => Standing::Usable(told),
             Verdict::Wait(why) => Standing::Waiting(why),
             Verdict::Refused(why) => Standing::Refused(why),
+            Verdict::Anothers(why) => Standing::Anothers(why),
             Verdict::Create(body) | Verdict::Change(body) => self.write(&body, known).await,
         };
+        self.tell(standing);
+    }
+
+    fn tell(&self, standing: Standing) {
         self.told.send_if_modified(|before| {
             let changed = *before != standing;
             if changed {

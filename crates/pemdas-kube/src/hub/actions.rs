@@ -56,9 +56,9 @@ impl Hub {
             self.learn(id, Fact::Outcome(key, tried, WriteOutcome::Lost));
             return;
         };
-        let flights = self.flights.clone();
+        let (flights, under_way) = (self.flights.clone(), self.runway.flight());
         self.spawn(id, async move {
-            let _flight = flights.acquire_owned().await;
+            let _flight = (flights.acquire_owned().await, under_way);
             let mut done = write(&client, &resource, &key, &manager, &action, seen.as_deref()).await;
             if strip {
                 done.live = done.live.map(without_body);
@@ -104,9 +104,9 @@ impl Hub {
         };
         let place = Place { namespace, instance: root.instance.clone() };
         let client = self.clients.of(&Identity::Pemdas);
-        let flights = self.flights.clone();
+        let (flights, under_way) = (self.flights.clone(), self.runway.flight());
         self.spawn(id, async move {
-            let _flight = flights.acquire_owned().await;
+            let _flight = (flights.acquire_owned().await, under_way);
             match action {
                 Action::Record { ledger, resource_version } => {
                     let (outcome, fact) = ledgers::record(&client, &place, &ledger, resource_version).await;
@@ -129,9 +129,8 @@ impl Hub {
         key: &ObjectKey,
         body: Option<&Value>,
     ) -> Option<(Resource, bool)> {
-        let view = self.views.of(identity, &key.kind);
-        let (resource, strip) = match view {
-            Some(view) => (view.resource.clone()?, view.metadata_only),
+        let (resource, strip) = match self.views.lookout(identity, &key.kind) {
+            Some(_) => self.views.resource(identity, &key.kind)?,
             // The blueprint's own ConfigMap as a root.
             None => (Resource::built_in("v1", &key.kind.kind)?, false),
         };

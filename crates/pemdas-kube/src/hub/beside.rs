@@ -1,32 +1,38 @@
 //! What stands beside the loop and tells it something now and then: definitions, revisions, permissions, reports.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use pemdas_core::{
     action::Event as Told,
-    blueprint::{Body, Rollout},
+    blueprint::{Blueprint, Body, Rollout},
     crd::install::{Maker, Policy},
-    world::{Fact, Owner, World, owner},
+    world::{Fact, KindKey, Live, Owner, World, owner},
 };
 use serde_json::Value;
 use tokio::task::AbortHandle;
 
-use super::{Event, Hub, InstanceId, blueprints::BlueprintName, instances::Instance};
+use super::{
+    Event, Hub, InstanceId,
+    blueprints::{BlueprintName, policy},
+    instances::Instance,
+    owners::Judged,
+};
 use crate::{
     access::{Access, Permission},
     compile::Compiled,
-    crds::install::{Kept, Standing, Wanted},
+    crds::install::{Kept as KeptDefinition, Standing, Wanted, manifest},
     events::Teller,
     identity::Identity,
     metrics::Metrics,
+    needs,
     report::{Place, Reporter},
     resource::Resource,
-    revisions::{Content, Revision, Revisions},
+    revisions::{About, Content, Kept, Revision, Revisions},
 };
 
-/// The annotation that says who makes the definitions of a blueprint's kinds: `create`, `await` or `publish`.
-const DEFINITIONS_ANNOTATION: &str = "pemdas.dev/crds";
+/// How many bytes of definitions are published on a ConfigMap, whose annotations may have 256 KiB in all.
+const MAX_PUBLISHED: usize = 200_000;
 
 /// What the loop is given by whoever runs it.
 #[derive(Clone)]
@@ -48,6 +54,12 @@ pub struct Beside {
 /// A task that is stopped when nobody needs it any more.
 pub(super) struct Task(AbortHandle);
 
+impl Task {
+    pub(super) fn of<T>(task: &tokio::task::JoinHandle<T>) -> Self {
+        Self(task.abort_handle())
+    }
+}
+
 impl Drop for Task {
     fn drop(&mut self) {
         self.0.abort();
@@ -57,14 +69,16 @@ impl Drop for Task {
 impl Hub {
     /// Keeps the sources of a blueprint that can run; then its revision has a number, and runs.
     pub(super) fn keep_revision(
-        &self,
+        &mut self,
         name: &BlueprintName,
         number: u64,
         compiled: Compiled,
         content: Content,
+        about: About,
     ) {
         let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
-        let (post, name, mut compiled) = (self.post.clone(), name.clone(), compiled);
+        let (post, name, turn) = (self.post.clone(), name.clone(), self.turn_to_keep(name));
+        let mut compiled = compiled;
         tokio::spawn(async move {
             let mut pause = 1;
             let stored = loop {
@@ -75,8 +89,11 @@ impl Hub {
                     tracing::warn!(blueprint = %name, "the library of this binary is another one than the last revision's: it is rolled out with care");
                     compiled.blueprint.rollout = Some(Rollout::CAREFUL);
                 }
-                match revisions.store(&name.name, &content).await {
-                    Ok(revision) => break Ok(revision),
+                let alone = turn.lock().await;
+                let kept = revisions.keep(&name.name, &content, &about).await;
+                drop(alone);
+                match kept {
+                    Ok(kept) => break Ok(kept),
                     Err(crate::revisions::Trouble::Api(error)) if pause < 64 => {
                         tracing::warn!(blueprint = %name, %error, "a revision could not be kept; it is tried again");
                         tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
@@ -95,14 +112,16 @@ impl Hub {
         let (post, name, identity) = (self.post.clone(), name.clone(), identity.clone());
         let (compiler, library) = (self.compiler.clone(), self.beside.library.clone());
         tokio::spawn(async move {
-            let known = match revisions.list(&name.name).await {
+            let known = match revisions.known(&name.name).await {
                 Ok(known) => known,
                 Err(error) => {
                     tracing::warn!(blueprint = %name, %error, "the revisions of a blueprint cannot be listed");
                     return;
                 }
             };
-            for revision in known.into_iter().rev().take(5) {
+            let all: BTreeMap<_, _> =
+                known.iter().map(|(it, about)| (it.name.clone(), about.clone())).collect();
+            for (revision, _) in known.into_iter().rev().take(5) {
                 let Ok(Some((revision, content))) = revisions.read(&name.name, &revision.name).await else {
                     continue;
                 };
@@ -115,8 +134,8 @@ impl Hub {
                     if !same_library {
                         compiled.blueprint.rollout.get_or_insert(Rollout::CAREFUL);
                     }
-                    let _ended =
-                        post.send(Event::Stored(name, number, Box::new(compiled), Ok(revision))).await;
+                    let kept = Kept { revision, all: all.clone() };
+                    let _ended = post.send(Event::Stored(name, number, Box::new(compiled), Ok(kept))).await;
                     return;
                 }
             }
@@ -129,24 +148,15 @@ impl Hub {
         name: &BlueprintName,
         compiled: &Compiled,
         revision: &Revision,
-    ) -> Vec<(Kept, Task)> {
-        let Some(loaded) = self.blueprints.get(name) else { return Vec::new() };
-        let policy = match loaded.live().annotation(DEFINITIONS_ANNOTATION) {
-            Some("await") => Policy::Await,
-            Some("publish") => Policy::Publish,
-            _ => Policy::Create,
-        };
-        let maker = Maker {
-            blueprint: name.to_string(),
-            uid: loaded.live().uid.clone(),
-            ordinal: revision.ordinal,
-            version: self.beside.version.clone(),
-        };
+    ) -> Vec<(KeptDefinition, Task)> {
+        let Some(loaded) = self.blueprints.get(name).filter(|it| !it.gone) else { return Vec::new() };
+        let policy = policy(loaded.live());
+        let maker = self.maker(name, loaded.live(), revision);
         let identity = loaded.identity.clone();
         let (reader, writer) = (self.clients.of(&Identity::Pemdas), self.clients.of(&identity));
         let keep = |draft: &Value| {
             let wanted = Wanted { policy, draft: draft.clone(), maker: maker.clone() };
-            let kept = Kept::start(reader.clone(), writer.clone(), wanted);
+            let kept = KeptDefinition::start(reader.clone(), writer.clone(), wanted);
             let mut standing = kept.standing();
             let crd = draft.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
             let (post, name) = (self.post.clone(), name.clone());
@@ -165,30 +175,68 @@ impl Hub {
         compiled.crds.iter().map(keep).collect()
     }
 
+    /// The definitions as YAML, where somebody else is to install them.
+    pub(super) fn published(
+        &self,
+        name: &BlueprintName,
+        compiled: &Compiled,
+        revision: &Revision,
+    ) -> Option<String> {
+        let loaded = self.blueprints.get(name).filter(|it| policy(it.live()) == Policy::Publish)?;
+        let text = manifest(&compiled.crds, &self.maker(name, loaded.live(), revision));
+        if text.len() <= MAX_PUBLISHED {
+            return Some(text);
+        }
+        let size = text.len();
+        Some(format!("# They take {size} bytes, too many for an annotation: `pemdas crds` writes them.\n"))
+    }
+
+    fn maker(&self, name: &BlueprintName, live: &Live, revision: &Revision) -> Maker {
+        Maker {
+            blueprint: name.to_string(),
+            uid: live.uid.clone(),
+            ordinal: revision.ordinal,
+            version: self.beside.version.clone(),
+        }
+    }
+
     pub(super) fn definition(&mut self, name: &BlueprintName, crd: &str, standing: Standing) {
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
+        let judged = match &standing {
+            Standing::Usable(_) | Standing::Refused(_) | Standing::Unseen(_) => Some(Judged::Ours),
+            Standing::Anothers(_) => Some(Judged::Anothers),
+            // What it was before it has to be waited for, it is.
+            Standing::Waiting(_) => None,
+        };
         let text = match standing {
             Standing::Usable(differences) if differences.is_empty() => None,
             Standing::Usable(differences) => Some(differences.join("; ")),
-            Standing::Waiting(why) => Some(why),
+            Standing::Waiting(why) | Standing::Anothers(why) | Standing::Unseen(why) => Some(why),
             Standing::Refused(why) => Some(why.join("; ")),
         };
         match text {
             None => loaded.definitions.remove(crd),
             Some(text) => loaded.definitions.insert(crd.to_owned(), text),
         };
+        if let Some(judged) = judged
+            && loaded.judged.insert(crd.to_owned(), judged) != Some(judged)
+        {
+            self.owners_changed();
+        }
         self.report_soon();
     }
 
     /// Asks whether the account may do what the blueprint will ask for.
     pub(super) fn review(&self, name: &BlueprintName) {
-        let Some(loaded) = self.blueprints.get(name) else { return };
+        let Some(loaded) = self.blueprints.get(name).filter(|it| !it.gone) else { return };
         let Some(running) = &loaded.running else { return };
         let who = loaded.identity.clone();
-        let wanted = permissions(&running.blueprint);
+        let served = |kind: &KindKey| self.views.resource(&who, kind).map(|(resource, _)| resource);
+        let wanted = permissions(&running.blueprint, served);
+        let namespaces = self.namespaces_of(name);
         let (access, post, name) = (self.beside.access.clone(), self.post.clone(), name.clone());
         tokio::spawn(async move {
-            let missing = access.review(&who, &wanted).await.sentences(&who);
+            let missing = access.review_within(&who, &wanted, &namespaces).await.sentences(&who);
             let _ended = post.send(Event::Reviewed(name, missing)).await;
         });
     }
@@ -250,23 +298,35 @@ fn service_of(world: &World, node: &str) -> Option<(String, String)> {
     Some((made.key.namespace.clone(), made.key.name.clone()))
 }
 
-/// What a blueprint's account has to be allowed, as far as that is known without an instance.
-fn permissions(blueprint: &pemdas_core::blueprint::Blueprint) -> BTreeSet<Permission> {
-    let mut wanted = BTreeSet::new();
+/// What a blueprint's account has to be allowed, as far as that is known without an instance; each with whether its kind
+/// lives in namespaces.
+fn permissions(
+    blueprint: &Blueprint,
+    served: impl Fn(&KindKey) -> Option<Resource>,
+) -> BTreeMap<Permission, bool> {
+    let mut wanted = BTreeMap::new();
     let mut add = |api_version: &str, kind: &str, verbs: &[&str], subresource: &str| {
-        // How a custom kind is spelt in the plural is only known when it is served: its refusals tell.
-        let Some(resource) = Resource::built_in(api_version, kind) else { return };
+        // How a custom kind is spelt in the plural is only known when it is served: then it is asked again.
+        let known = Resource::built_in(api_version, kind);
+        let Some(resource) = known.or_else(|| served(&KindKey::new(api_version, kind))) else { return };
         for verb in verbs {
-            wanted.insert(Permission {
+            let permission = Permission {
                 verb: (*verb).to_owned(),
                 group: resource.kind.group.clone(),
                 resource: format!("{}{subresource}", resource.plural),
                 namespace: None,
                 name: None,
-            });
+            };
+            wanted.insert(permission, resource.namespaced);
         }
     };
     for node in blueprint.nodes.values() {
+        if let Some((api_version, kind)) = needs::root_kind(blueprint, &node.body) {
+            add(&api_version, &kind, &["get", "list", "watch"], "");
+            if blueprint.kinds.contains_key(&kind) {
+                add(&api_version, &kind, &["patch"], "/status");
+            }
+        }
         let verbs: &[&str] = match &node.body {
             Body::Template(_) => &["get", "list", "watch", "create", "patch", "delete"],
             Body::Absent(_) => &["get", "list", "watch", "delete"],
@@ -280,4 +340,17 @@ fn permissions(blueprint: &pemdas_core::blueprint::Blueprint) -> BTreeSet<Permis
         }
     }
     wanted
+}
+
+/// What an Event about an object refers to.
+pub(super) fn reference(live: &Live) -> ObjectReference {
+    let text = |value: &str| Some(value.to_owned()).filter(|it| !it.is_empty());
+    ObjectReference {
+        api_version: live.body.get("apiVersion").and_then(Value::as_str).map(str::to_owned),
+        kind: text(&live.key.kind.kind),
+        namespace: text(&live.key.namespace),
+        name: text(&live.key.name),
+        uid: text(&live.uid),
+        ..ObjectReference::default()
+    }
 }

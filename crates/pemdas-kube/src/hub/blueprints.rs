@@ -9,14 +9,24 @@ use std::{
 
 use pemdas_core::{
     blueprint::{Blueprint, Body, RootTarget},
+    crd::install::Policy,
     digest::Digest,
     graph::OWN_ROOT,
     program::{Program, Revision},
-    world::{KindKey, Live},
+    world::{KindKey, Live, WriteOutcome},
 };
 use serde_json::{Value, json};
 
-use super::{Event, Hub, beside::Task, evaluations::Evaluations, instances::Standing, rollout::Rolling};
+use super::{
+    Event, Hub,
+    beside::Task,
+    evaluations::Evaluations,
+    instances::Standing,
+    lookouts::MAX_NAMESPACES,
+    owners::Judged,
+    past::{Past, no_sources},
+    rollout::Rolling,
+};
 use crate::{
     call,
     compile::{Compiled, Problem, Verdict},
@@ -24,17 +34,23 @@ use crate::{
     identity::Identity,
     needs,
     resource::Resource,
-    revisions::Content,
+    revisions::{self, About, Content},
 };
 
 /// The annotation that names the ServiceAccount; without it, the namespace's `default`.
 pub(super) const ACCOUNT_ANNOTATION: &str = "pemdas.dev/service-account";
 /// The annotation in which people find what became of the blueprint.
 pub(crate) const STATUS_ANNOTATION: &str = "pemdas.dev/status";
+/// The annotation that says who makes the definitions of a blueprint's kinds: `create`, `await` or `publish`.
+const DEFINITIONS_ANNOTATION: &str = "pemdas.dev/crds";
+/// The annotation in which people find the definitions that they are to install.
+const PUBLISHED_ANNOTATION: &str = "pemdas.dev/definitions";
 /// Keeps a blueprint while instances of it live.
 pub(super) const BLUEPRINT_FINALIZER: &str = "pemdas.dev/blueprint";
 /// How long changes of how a blueprint is are gathered.
 const REPORT_AFTER: Duration = Duration::from_secs(1);
+/// How long until a report that failed is tried again.
+const REPORT_AGAIN: Duration = Duration::from_secs(5);
 /// How many problems are told on the ConfigMap.
 const MAX_PROBLEMS: usize = 10;
 
@@ -64,6 +80,10 @@ pub(super) struct Running {
     /// By root.
     pub(super) programs: BTreeMap<String, Arc<Program>>,
     pub(super) evaluations: Evaluations,
+    /// By owned kind: the name of its definition.
+    pub(super) owned: BTreeMap<String, String>,
+    /// The definitions, where people are to install them.
+    published: Option<String>,
     definitions: Vec<(Kept, Task)>,
 }
 
@@ -81,21 +101,80 @@ pub(super) struct Loaded {
     /// The digest of the files that were read last, or are being read.
     sources: Digest,
     /// The number of the last reading: an earlier one that ends later does not count.
-    number: u64,
+    pub(super) number: u64,
+    /// Whether a reading has come to an end.
+    pub(super) read: bool,
+    /// Its ConfigMap is not there any more: it only removes what it made.
+    pub(super) gone: bool,
     pub(super) running: Option<Running>,
     /// What is told of definitions that are not as drafted, by their name.
     pub(super) definitions: BTreeMap<String, String>,
     /// What the account may not do.
     pub(super) missing: Vec<String>,
+    /// By definition: whose its kind is, once that is known.
+    pub(super) judged: BTreeMap<String, Judged>,
     /// How its revision reaches the instances.
     pub(super) rolling: Rolling,
-    /// Kinds of earlier revisions, of which objects may be left.
-    kinds: BTreeSet<KindKey>,
+    /// By revision that is kept: the kinds it speaks of. Objects of them may be left.
+    pub(super) revisions: BTreeMap<String, BTreeSet<(String, String)>>,
+    /// Earlier revisions that deletions need.
+    pub(super) past: BTreeMap<String, Past>,
+    /// Whether a time is set to look after the revisions, and how often that was done.
+    pub(super) tending: bool,
+    pub(super) tended: u32,
+    /// Namespaces that instances turned out to need, where the account may not see the whole cluster.
+    pub(super) namespaces: BTreeSet<String>,
+    /// The uids of roots that started nothing.
+    pub(super) passed_over: BTreeSet<String>,
     problems: Vec<Problem>,
     told: Option<Value>,
+    /// Whether a report is being written: the next waits, so that they come in their order.
+    reporting: bool,
 }
 
 impl Loaded {
+    pub(super) fn new(identity: Identity, live: &Arc<Live>) -> Self {
+        Self {
+            identity,
+            live: live.clone(),
+            sources: no_sources(),
+            number: 0,
+            read: false,
+            gone: false,
+            running: None,
+            definitions: BTreeMap::new(),
+            missing: Vec::new(),
+            judged: BTreeMap::new(),
+            rolling: Rolling::default(),
+            revisions: BTreeMap::new(),
+            past: BTreeMap::new(),
+            tending: false,
+            tended: 0,
+            namespaces: namespaces(live),
+            passed_over: BTreeSet::new(),
+            problems: Vec::new(),
+            told: told(live),
+            reporting: false,
+        }
+    }
+
+    /// Its ConfigMap is not there any more; if it comes back, it is read anew.
+    pub(super) fn is_gone(&mut self) {
+        self.gone = true;
+        self.sources = no_sources();
+        self.tended = 0;
+    }
+
+    /// Whether it begins nothing new.
+    pub(super) fn is_going(&self) -> bool {
+        self.gone || self.live.terminating
+    }
+
+    /// Whether somebody else makes the definitions of its kinds.
+    pub(super) fn awaits(&self) -> bool {
+        policy(&self.live) != Policy::Create
+    }
+
     /// Its ConfigMap.
     pub(super) fn live(&self) -> &Live {
         &self.live
@@ -136,22 +215,15 @@ impl Hub {
         let account = live.annotation(ACCOUNT_ANNOTATION).unwrap_or("default").to_owned();
         let identity = Identity::Account { namespace: name.namespace.clone(), name: account };
         let files = files(&live.body);
-        let sources = Digest::of(&[], &json!([files, identity.to_string()]));
+        let sources = Digest::of(&[], &json!([files, identity.to_string(), policy(live)]));
         self.compilations += 1;
         let number = self.compilations;
-        let loaded = self.blueprints.entry(name.clone()).or_insert_with(|| Loaded {
-            identity: identity.clone(),
-            live: live.clone(),
-            sources: Digest::of(&[], &Value::Null),
-            number: 0,
-            running: None,
-            definitions: BTreeMap::new(),
-            missing: Vec::new(),
-            rolling: Rolling::default(),
-            kinds: BTreeSet::new(),
-            problems: Vec::new(),
-            told: told(live),
-        });
+        let loaded =
+            self.blueprints.entry(name.clone()).or_insert_with(|| Loaded::new(identity.clone(), live));
+        if std::mem::replace(&mut loaded.gone, false) {
+            loaded.told = None;
+            loaded.passed_over.clear();
+        }
         loaded.live = live.clone();
         if loaded.sources == sources {
             self.own_root(&name);
@@ -176,6 +248,7 @@ impl Hub {
             return;
         }
         loaded.problems = verdict.problems;
+        loaded.read = true;
         let runs = loaded.running.is_some();
         let identity = live_account(&loaded.live, &name.namespace);
         let sources = files(&loaded.live.body);
@@ -188,7 +261,13 @@ impl Hub {
             return;
         };
         let content = Content { library: self.beside.library.clone(), sources };
-        self.keep_revision(name, number, compiled, content);
+        let account = match identity {
+            Identity::Account { name, .. } => name,
+            Identity::Pemdas => String::new(),
+        };
+        let kinds = needs::kinds(&compiled.blueprint);
+        let kinds = kinds.into_iter().map(|(kind, need)| (need.api_version, kind.kind)).collect();
+        self.keep_revision(name, number, compiled, content, About { account, kinds });
     }
 
     pub(super) fn stored(
@@ -196,14 +275,17 @@ impl Hub {
         name: &BlueprintName,
         number: u64,
         compiled: Compiled,
-        stored: Result<crate::revisions::Revision, String>,
+        stored: Result<revisions::Kept, String>,
     ) {
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
         if loaded.number != number {
             return;
         }
         match stored {
-            Ok(revision) => self.run_revision(name, compiled, &revision),
+            Ok(kept) => {
+                loaded.revisions = kept.all.into_iter().map(|(name, about)| (name, about.kinds)).collect();
+                self.run_revision(name, compiled, &kept.revision);
+            }
             Err(message) => {
                 tracing::warn!(blueprint = %name, message, "a revision cannot be kept, and so it is not run");
                 let code = "PM0511".to_owned();
@@ -229,25 +311,33 @@ impl Hub {
         let ordinal = stored.ordinal;
         let revision = Revision { name: stored.name.clone(), ordinal };
         let account = live_account(&loaded.live, &name.namespace);
-        if loaded.identity != account {
+        if loaded.identity != account && !loaded.gone {
             // Whoever may do something now is not who could before: its instances begin anew.
             loaded.identity = account;
             for id in self.instances.of_blueprint(name) {
-                self.instances.remove(id);
+                self.end(id);
             }
-            self.views.release(name, &BTreeSet::new());
+            self.release(name, &BTreeSet::new());
         }
         tracing::info!(blueprint = %name, revision = revision.name, ordinal, "a revision runs");
         let kinds = needs::kinds(&compiled.blueprint);
         let definitions = self.keep_definitions(name, &compiled, stored);
+        let published = self.published(name, &compiled, stored);
+        let running = Running { published, ..self.made_ready(compiled, revision, definitions) };
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
-        loaded.kinds.extend(kinds.keys().cloned());
         let identity = loaded.identity.clone();
-        let running = self.made_ready(compiled, revision, definitions);
-        let old = self.blueprints.get_mut(name).and_then(|it| it.running.replace(running));
+        let old = loaded.running.replace(running);
+        loaded.tended = 0;
+        // Objects of kinds that only earlier revisions name may be left.
+        let earlier: BTreeSet<_> = loaded.revisions.values().flatten().cloned().collect();
         self.rolls(name, old);
         for (kind, need) in &kinds {
             self.watch_kind(name, &identity, &need.api_version, &kind.kind, need.metadata_only);
+        }
+        for (api_version, kind) in &earlier {
+            if !kinds.contains_key(&KindKey::new(api_version, kind)) {
+                self.watch_kind(name, &identity, api_version, kind, true);
+            }
         }
         for id in self.instances.of_blueprint(name) {
             self.queue.push(name, id);
@@ -255,6 +345,8 @@ impl Hub {
         self.begin_roots(name, &identity);
         self.own_root(name);
         self.review(name);
+        self.owners_changed();
+        self.tend_later(name);
     }
 
     /// A revision made ready to run.
@@ -264,17 +356,24 @@ impl Hub {
         revision: Revision,
         definitions: Vec<(Kept, Task)>,
     ) -> Running {
+        let (post, metrics) = (self.post.clone(), self.beside.metrics.clone());
+        let owned = compiled.crds.iter().filter_map(|it| {
+            let text = |at: &str| it.pointer(at).and_then(Value::as_str).map(str::to_owned);
+            Some((text("/spec/names/kind")?, text("/metadata/name")?))
+        });
         Running {
+            owned: owned.collect(),
             programs: programs(&compiled, &revision),
-            evaluations: Evaluations::start(compiled.evaluator, self.post.clone()),
+            evaluations: Evaluations::start(compiled.evaluator, post, metrics),
             blueprint: compiled.blueprint,
             revision,
+            published: None,
             definitions,
         }
     }
 
     /// Roots of kinds that were listed before the blueprint spoke of them as roots.
-    fn begin_roots(&mut self, name: &BlueprintName, identity: &Identity) {
+    pub(super) fn begin_roots(&mut self, name: &BlueprintName, identity: &Identity) {
         let Some(running) = self.blueprints.get(name).and_then(|it| it.running.as_ref()) else { return };
         let roots = running.blueprint.nodes.iter().filter_map(|(root, node)| {
             let (api_version, kind) = needs::root_kind(&running.blueprint, &node.body)?;
@@ -282,10 +381,8 @@ impl Hub {
         });
         let mut found = Vec::new();
         for (root, kind) in roots {
-            let view = self.views.of(identity, &kind);
-            found.extend(
-                view.into_iter().flat_map(|it| it.objects.values()).map(|it| (root.clone(), it.clone())),
-            );
+            let seen = self.views.of(identity, &kind).flat_map(|it| it.objects.values());
+            found.extend(seen.map(|it| (root.clone(), it.clone())));
         }
         for (root, live) in found {
             self.root_of(name, &root, &live);
@@ -295,7 +392,7 @@ impl Hub {
     /// A blueprint that is its own root.
     fn own_root(&mut self, name: &BlueprintName) {
         let Some(loaded) = self.blueprints.get(name) else { return };
-        let Some(running) = &loaded.running else { return };
+        let Some(running) = loaded.running.as_ref().filter(|_| !loaded.gone) else { return };
         let live = loaded.live.clone();
         let own = running.programs.keys().filter(|root| {
             let body = running.blueprint.nodes.get(*root).map(|it| &it.body);
@@ -306,19 +403,6 @@ impl Hub {
         });
         for root in own.cloned().collect::<Vec<_>>() {
             self.root_of(name, &root, &live);
-        }
-    }
-
-    pub(super) fn blueprint_gone(&mut self, live: &Live) {
-        let name = BlueprintName::new(&live.key.namespace, &live.key.name);
-        let Some(loaded) = self.blueprints.remove(&name) else { return };
-        tracing::info!(blueprint = %name, "a blueprint is gone");
-        for id in self.instances.of_blueprint(&name) {
-            self.instances.remove(id);
-        }
-        self.views.release(&name, &BTreeSet::new());
-        if !self.blueprints.values().any(|it| it.identity == loaded.identity) {
-            self.clients.forget(&loaded.identity);
         }
     }
 
@@ -334,15 +418,32 @@ impl Hub {
         });
     }
 
+    /// By blueprint: the definitions of kinds that another one serves.
+    fn rivals(&self) -> BTreeMap<BlueprintName, BTreeMap<String, String>> {
+        let mut found: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+        for (name, loaded) in &self.blueprints {
+            for crd in loaded.running.iter().flat_map(|it| it.owned.values()) {
+                let Some(rival) = self.rival(name, crd) else { continue };
+                let text = format!("the kind of {crd} belongs to the blueprint {rival}");
+                found.entry(name.clone()).or_default().insert(crd.clone(), text);
+            }
+        }
+        found
+    }
+
     /// Writes on the ConfigMaps how the blueprints are, where that changed.
     pub(super) fn report(&mut self) {
         self.report_due = false;
         let Some(resource) = Resource::built_in("v1", "ConfigMap") else { return };
         let client = self.clients.of(&Identity::Pemdas);
-        for (name, loaded) in &mut self.blueprints {
+        let rivals = self.rivals();
+        // Of what was not read yet nothing is known: what another process told stands.
+        for (name, loaded) in self.blueprints.iter_mut().filter(|(_, it)| it.read && !it.gone) {
             let counts = self.instances.count(name);
             let total: usize = counts.values().sum();
             let live = loaded.live.clone();
+            let mut definitions = loaded.definitions.clone();
+            definitions.extend(rivals.get(name).cloned().unwrap_or_default());
             let mut status = json!({
                 "revision": loaded.running.as_ref().map(|it| it.revision.name.clone()),
                 "ordinal": loaded.running.as_ref().map(|it| it.revision.ordinal),
@@ -352,21 +453,29 @@ impl Hub {
                     "ready": counts.get(&Standing::Ready).copied().unwrap_or(0),
                     "stalled": counts.get(&Standing::Stalled).copied().unwrap_or(0),
                 },
-                "definitions": loaded.definitions,
+                "definitions": definitions,
                 "missing": loaded.missing.iter().take(MAX_PROBLEMS).collect::<Vec<_>>(),
                 "problems": loaded.problems.iter().take(MAX_PROBLEMS).collect::<Vec<_>>(),
             });
+            if !loaded.namespaces.is_empty() {
+                status["namespaces"] = json!(loaded.namespaces);
+            }
             if let Some(rollout) = loaded.rolling.told() {
                 status["rollout"] = rollout.clone();
             }
+            let published = loaded.running.as_ref().and_then(|it| it.published.clone());
             // An instance whose root is the ConfigMap itself holds it with finalizers of its own.
             let own = loaded.running.as_ref().is_some_and(|it| it.programs.contains_key(OWN_ROOT));
-            let held = total > 0 && !own;
-            let wanted = json!([status, held]);
-            if loaded.told.as_ref() == Some(&wanted) {
+            // While no revision runs, nobody knows whether there are instances.
+            let unknown = loaded.running.is_none() && live.finalizers.contains(BLUEPRINT_FINALIZER);
+            let held = (total > 0 || unknown) && !own;
+            let wanted = json!([status, held, published]);
+            if loaded.reporting || loaded.told.as_ref() == Some(&wanted) {
                 continue;
             }
+            tracing::debug!(blueprint = %name, total, held, "how a blueprint is is told");
             loaded.told = Some(wanted);
+            loaded.reporting = true;
             let mut body = json!({
                 "apiVersion": "v1", "kind": "ConfigMap",
                 "metadata": {
@@ -374,16 +483,38 @@ impl Hub {
                     "annotations": { STATUS_ANNOTATION: status.to_string() },
                 },
             });
+            if let Some(published) = published {
+                body["metadata"]["annotations"][PUBLISHED_ANNOTATION] = json!(published);
+            }
             if held {
                 body["metadata"]["finalizers"] = json!([BLUEPRINT_FINALIZER]);
             }
             // A server-side apply of our own fields: whoever applies the data keeps it.
             let (client, resource) = (client.clone(), resource.clone());
+            let (post, name) = (self.post.clone(), name.clone());
             tokio::spawn(async move {
                 let terms = call::Terms { uid: &live.uid, resource_version: None, force: true };
-                call::change(&client, &resource, &live.key, "pemdas", &body, &terms).await
+                let done = call::change(&client, &resource, &live.key, "pemdas", &body, &terms).await;
+                let _ended = post.send(Event::Reported(name, done.outcome)).await;
             });
         }
+    }
+
+    /// A report was written, or has to be written again.
+    pub(super) fn reported(&mut self, name: &BlueprintName, outcome: &WriteOutcome) {
+        let Some(loaded) = self.blueprints.get_mut(name) else { return };
+        loaded.reporting = false;
+        if !matches!(outcome, WriteOutcome::Done(_)) {
+            tracing::warn!(blueprint = %name, ?outcome, "how a blueprint is could not be told");
+            loaded.told = None;
+            let post = self.post.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(REPORT_AGAIN).await;
+                let _ended = post.send(Event::Report).await;
+            });
+            return;
+        }
+        self.report_soon();
     }
 }
 
@@ -409,7 +540,26 @@ fn programs(compiled: &Compiled, revision: &Revision) -> BTreeMap<String, Arc<Pr
 /// What was told of a blueprint before, perhaps by another process.
 fn told(live: &Live) -> Option<Value> {
     let status: Value = serde_json::from_str(live.annotation(STATUS_ANNOTATION)?).ok()?;
-    Some(json!([status, live.finalizers.contains(BLUEPRINT_FINALIZER)]))
+    let published = live.annotation(PUBLISHED_ANNOTATION);
+    Some(json!([status, live.finalizers.contains(BLUEPRINT_FINALIZER), published]))
+}
+
+/// The namespaces that instances turned out to need, as an earlier process found.
+fn namespaces(live: &Live) -> BTreeSet<String> {
+    let status: Option<Value> =
+        live.annotation(STATUS_ANNOTATION).and_then(|it| serde_json::from_str(it).ok());
+    let told = status.as_ref().and_then(|it| it.get("namespaces")).and_then(Value::as_array);
+    let names = told.into_iter().flatten().filter_map(|it| it.as_str().map(str::to_owned));
+    names.take(MAX_NAMESPACES).collect()
+}
+
+/// Who makes the definitions.
+pub(super) fn policy(live: &Live) -> Policy {
+    match live.annotation(DEFINITIONS_ANNOTATION) {
+        Some("await") => Policy::Await,
+        Some("publish") => Policy::Publish,
+        _ => Policy::Create,
+    }
 }
 
 /// The files of a blueprint.

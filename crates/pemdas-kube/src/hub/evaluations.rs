@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use pemdas_core::evaluate::Question;
+use pemdas_core::evaluate::{Answer, Question};
 use tokio::sync::mpsc;
 
 use super::{Event, InstanceId};
-use crate::compile::Evaluate;
+use crate::{
+    compile::Evaluate,
+    metrics::{Evaluated, Metrics},
+};
 
 /// Questions of how many instances go together.
 const MAX_TOGETHER: usize = 64;
@@ -19,7 +22,7 @@ pub(super) struct Evaluations(mpsc::Sender<(InstanceId, Vec<Question>)>);
 
 impl Evaluations {
     /// Starts the thread; it ends when nobody can ask any more.
-    pub(super) fn start(evaluator: Arc<dyn Evaluate>, post: mpsc::Sender<Event>) -> Self {
+    pub(super) fn start(evaluator: Arc<dyn Evaluate>, post: mpsc::Sender<Event>, metrics: Metrics) -> Self {
         let (sender, mut receiver) = mpsc::channel::<(InstanceId, Vec<Question>)>(QUEUE);
         tokio::task::spawn_blocking(move || {
             while let Some(first) = receiver.blocking_recv() {
@@ -30,7 +33,9 @@ impl Evaluations {
                     batches.push(more);
                 }
                 let questions: Vec<_> = batches.iter().flat_map(|(_, it)| it.iter().cloned()).collect();
-                let mut answers = evaluator.evaluate(&questions).into_iter();
+                let answers = evaluator.evaluate(&questions);
+                answers.iter().for_each(|it| metrics.evaluated(evaluated(it)));
+                let mut answers = answers.into_iter();
                 for (id, batch) in batches {
                     let digests = batch.iter().map(|it| it.digest);
                     let answered = digests.zip(answers.by_ref()).collect();
@@ -46,5 +51,14 @@ impl Evaluations {
     /// Asks; whether the questions were taken.
     pub(super) fn ask(&self, id: InstanceId, batch: Vec<Question>) -> bool {
         self.0.try_send((id, batch)).is_ok()
+    }
+}
+
+/// What became of an evaluation, for those who count.
+fn evaluated(answer: &Answer) -> Evaluated {
+    match answer {
+        Answer::Value(_) => Evaluated::value,
+        Answer::Missing(_) | Answer::Error(_) => Evaluated::error,
+        Answer::Unknown(_) => Evaluated::killed,
     }
 }

@@ -3,23 +3,30 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
+    time::Duration,
 };
 
 use pemdas_core::{
+    action::Event as Told,
     decide::{Interests, Memo, Mode},
     digest::Digest,
-    world::{Fact, KindKey, LedgerFact, Live, ObjectKey, ROOT_LABEL, World},
+    world::{DELETION_FINALIZER, FINALIZER, Fact, KindKey, LedgerFact, Live, ObjectKey, ROOT_LABEL, World},
 };
 use serde_json::json;
 
 use super::{
-    Hub,
-    beside::Task,
+    Event, Hub,
+    beside::{Task, reference},
     blueprints::BlueprintName,
     rollout::Seat,
     views::{Purpose, ViewId},
 };
 use crate::{identity::Identity, ledgers, metrics::InstanceState, report::Place};
+
+/// How many roots that start nothing are remembered of a blueprint.
+const MAX_PASSED_OVER: usize = 1_000;
+/// How long until it is asked again whether a namespace is ending.
+const ASK_FOR_ENDING: Duration = Duration::from_secs(10);
 
 /// An instance, while this process leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,10 +45,18 @@ pub(super) struct Instance {
     /// Whether an answer of the evaluator is waited for.
     pub(super) evaluating: bool,
     pub(super) wake: Option<u64>,
+    /// Asks whether the namespace is ending, where nobody tells.
+    pub(super) asks_for_ending: Option<Task>,
+    /// Questions that were asked since it was counted last.
+    pub(super) asked: usize,
+    /// The passes that were counted.
+    pub(super) counted: u64,
     /// The Service whose response is followed.
     pub(super) following: Option<(Place, Task)>,
     /// Ready, stalled or neither, as of its last turn.
     pub(super) standing: Option<Standing>,
+    /// Since when it is on its way: it wrote, and is not done.
+    pub(super) moving: Option<u64>,
     /// Where it is on the way to the revision that runs.
     pub(super) seat: Seat,
 }
@@ -217,15 +232,15 @@ impl Hub {
         let mut ids = self.instances.interested(&live.key);
         let labels = [Some(live), old].into_iter().flatten().filter_map(|it| it.label(ROOT_LABEL));
         ids.extend(labels.filter_map(|it| self.instances.by_name.get(it)));
-        // Nobody hears what another identity may see.
-        let Some(identity) = self.views.get(view).map(|it| &it.identity) else { return ids };
-        ids.retain(|id| self.instances.get(*id).is_some_and(|it| it.identity == *identity));
+        // Nobody hears what only another identity may see.
+        let Some(readers) = self.views.get(view).map(|it| &it.readers) else { return ids };
+        ids.retain(|id| self.instances.get(*id).is_some_and(|it| readers.contains(&it.identity)));
         ids
     }
 
     pub(super) fn object_gone(&mut self, view: ViewId, key: &ObjectKey, version: u64, old: Option<&Live>) {
         let Some(seen_by) = self.views.get(view) else { return };
-        let (identity, users) = (seen_by.identity.clone(), seen_by.users.clone());
+        let (readers, users) = (seen_by.readers.clone(), seen_by.users.clone());
         for blueprint in users {
             let Some(loaded) = self.blueprints.get(&blueprint) else { continue };
             for root in loaded.roots_of(&key.kind) {
@@ -238,7 +253,7 @@ impl Hub {
         let mut ids = self.instances.interested(key);
         ids.extend(old.and_then(|it| it.label(ROOT_LABEL)).and_then(|it| self.instances.by_name.get(it)));
         for id in ids {
-            if self.instances.get(id).is_some_and(|it| it.identity == identity) {
+            if self.instances.get(id).is_some_and(|it| readers.contains(&it.identity)) {
                 self.learn(id, Fact::Vanished(key.clone(), version));
             }
         }
@@ -272,18 +287,69 @@ impl Hub {
         }
         let id = match id {
             Some(id) => id,
-            None if selected || self.has_traces(blueprint, root, live) => self.begin(blueprint, root, live),
-            None => return,
+            None if self.may_begin(blueprint, root, live, selected) => self.begin(blueprint, root, live),
+            None => return self.pass_over(blueprint, live, selected),
         };
         self.learn(id, Fact::Selected(selected));
         self.learn(id, Fact::Root(live.clone()));
+        if live.terminating {
+            self.ask_for_ending(id);
+        }
+    }
+
+    /// Whether an instance begins: not for a blueprint that is going or that does not serve the kind, unless it has begun
+    /// before.
+    fn may_begin(&self, blueprint: &BlueprintName, root: &str, live: &Live, selected: bool) -> bool {
+        let Some(loaded) = self.blueprints.get(blueprint) else { return false };
+        if !self.serves(blueprint, root) {
+            return false;
+        }
+        (selected && !loaded.is_going()) || self.has_traces(blueprint, root, live)
+    }
+
+    /// A root that starts nothing, for now or for good.
+    fn pass_over(&mut self, blueprint: &BlueprintName, live: &Arc<Live>, selected: bool) {
+        let Some(loaded) = self.blueprints.get_mut(blueprint) else { return };
+        let is_new =
+            loaded.passed_over.len() < MAX_PASSED_OVER && loaded.passed_over.insert(live.uid.clone());
+        if is_new && selected && loaded.live().terminating && !live.terminating {
+            let message = format!("the blueprint {blueprint} is being deleted and starts nothing new");
+            let event = Told { about: None, reason: "BlueprintGoing".to_owned(), message, warning: true };
+            self.beside.teller.tell(reference(live), event);
+        }
+    }
+
+    /// Asks now and then whether the namespace of a root that goes is ending, where no watch says so.
+    fn ask_for_ending(&mut self, id: InstanceId) {
+        let blind = self.is_blind_to_namespaces();
+        let Some(instance) = self.instances.all.get_mut(&id) else { return };
+        let namespace = instance.world.root.key.namespace.clone();
+        if !blind || namespace.is_empty() || instance.asks_for_ending.is_some() {
+            return;
+        }
+        let api: kube::Api<k8s_openapi::api::core::v1::Namespace> = kube::Api::all(self.clients.own());
+        let post = self.post.clone();
+        let task = tokio::spawn(async move {
+            loop {
+                let found = api.get_opt(&namespace).await;
+                let ending =
+                    found.is_ok_and(|it| it.is_none_or(|it| it.metadata.deletion_timestamp.is_some()));
+                if ending {
+                    let _ended = post.send(Event::Ended(id, vec![Fact::NamespaceEnding(true)])).await;
+                    return;
+                }
+                tokio::time::sleep(ASK_FOR_ENDING).await;
+            }
+        });
+        instance.asks_for_ending = Some(Task::of(&task));
     }
 
     /// Whether a root that is not selected was, once.
     fn has_traces(&self, blueprint: &BlueprintName, root: &str, live: &Live) -> bool {
         let name = instance_name(blueprint, root, &live.uid);
-        live.finalizers.iter().any(|it| it.starts_with(pemdas_core::world::OUR_PREFIX))
-            || self.views.used_by(blueprint).any(|it| it.labelled.contains_key(&name))
+        let served = live.body.pointer("/status/pemdas").is_some() && self.owns(blueprint, root);
+        let held = live.finalizers.iter().any(|it| it == FINALIZER || it == DELETION_FINALIZER);
+        served || held || self.views.used_by(blueprint).any(|it| it.labelled.contains_key(&name))
     }
 
     /// Begins an instance: with everything that is known for it already.
@@ -296,12 +362,14 @@ impl Hub {
         world.learn(Fact::Now(self.clock.now()));
         world.learn(Fact::Lease(self.lease));
         world.learn(Fact::NamespaceEnding(self.is_ending(&live.key.namespace)));
-        if self.knows_ledgers() {
+        let ledgers = if live.key.namespace.is_empty() { &blueprint.namespace } else { &live.key.namespace };
+        self.watch_ledgers(ledgers);
+        if self.knows_ledgers(ledgers) {
             let ledger = self.ledgers.get(&world.root.instance).cloned().unwrap_or(LedgerFact::Absent);
             world.learn(Fact::Ledger(ledger));
         }
-        for view in self.views.used_by(blueprint) {
-            world.learn(Fact::Kind(view.kind.clone(), view.kind_view(self.lease.epoch)));
+        let readable = self.views.used_by(blueprint).filter(|it| it.readers.contains(&identity));
+        for view in readable {
             for key in view.labelled.get(&world.root.instance).into_iter().flatten() {
                 if let Some(live) = view.objects.get(key) {
                     world.learn(Fact::Seen(live.clone()));
@@ -317,11 +385,21 @@ impl Hub {
             shown: Interests::default(),
             evaluating: false,
             wake: None,
+            asks_for_ending: None,
+            asked: 0,
+            counted: 0,
             following: None,
             standing: None,
+            moving: None,
             seat: Seat::default(),
         };
+        let kinds = self.views.kinds_of(blueprint, &instance.identity);
         let id = self.instances.insert(instance);
+        for kind in kinds {
+            if let Some(view) = self.kind_view(id, &kind) {
+                self.learn(id, Fact::Kind(kind, view));
+            }
+        }
         self.report_soon();
         self.queue.push(blueprint, id);
         id
@@ -345,21 +423,34 @@ impl Hub {
         let identity = instance.identity.clone();
         let changes = instance.world.changes;
         for key in &new.objects {
-            if let Some(live) = self.views.of(&identity, &key.kind).and_then(|it| it.objects.get(key)) {
+            if let Some(live) = self.views.object(&identity, key) {
                 instance.world.learn(Fact::Seen(live.clone()));
             }
         }
         for (kind, namespace) in &new.kinds {
-            let Some(view) = self.views.of(&identity, kind) else { continue };
             let here = |it: &&Arc<Live>| namespace.as_ref().is_none_or(|name| it.key.namespace == *name);
-            for live in view.objects.values().filter(here) {
+            let objects = self.views.of(&identity, kind).flat_map(|it| it.objects.values());
+            for live in objects.filter(here) {
                 instance.world.learn(Fact::Seen(live.clone()));
             }
         }
         let learnt = instance.world.changes != changes;
         self.instances.subscribe(id, &new);
         self.instances.unsubscribe(id, &old);
-        learnt
+        self.cover(id, &new) || learnt
+    }
+
+    /// An instance is over, or is to begin anew.
+    pub(super) fn end(&mut self, id: InstanceId) {
+        let Some(instance) = self.instances.get(id) else { return };
+        let (blueprint, standing) = (instance.blueprint.clone(), instance.standing);
+        if let Some(at) = instance.wake {
+            self.timers.remove(&(at, id));
+        }
+        self.beside.metrics.moved(&blueprint.to_string(), standing.map(Standing::counted), None);
+        self.instances.remove(id);
+        self.let_go_of_the_past(&blueprint);
+        self.report_soon();
     }
 
     pub(super) fn ledger_seen(&mut self, live: &Live) {
@@ -383,7 +474,17 @@ impl Hub {
     pub(super) fn ledgers_listed(&mut self) {
         let ids: Vec<_> = self.instances.all.keys().copied().collect();
         for id in ids {
-            let name = self.instances.get(id).map(|it| it.world.root.instance.clone()).unwrap_or_default();
+            let Some(instance) = self.instances.get(id) else { continue };
+            let root = &instance.world.root;
+            let namespace = if root.key.namespace.is_empty() {
+                &instance.blueprint.namespace
+            } else {
+                &root.key.namespace
+            };
+            if !self.knows_ledgers(namespace) {
+                continue;
+            }
+            let name = root.instance.clone();
             let fact = self.ledgers.get(&name).cloned().unwrap_or(LedgerFact::Absent);
             self.learn(id, Fact::Ledger(fact));
         }

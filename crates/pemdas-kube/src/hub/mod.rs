@@ -3,22 +3,30 @@
 //!
 //! | module | does |
 //! | --- | --- |
-//! | `views` | which kinds are watched for whom, and what was seen |
+//! | `views` | watches, and what was seen by them |
+//! | `lookouts` | who looks at which kind, through which watch |
 //! | `blueprints` | ConfigMaps that become programs |
 //! | `instances` | worlds: what each instance is shown |
 //! | `turn` | one turn of an instance: decide, evaluate, act |
 //! | `actions` | actions sent as calls |
 //! | `queue` | whose turn it is |
+//! | `past` | revisions that do not run any more, and what is left of them |
+//! | `owners` | which blueprint serves a kind |
 //! | `beside` | definitions, revisions, permissions, reports |
 //! | `rollout` | a new revision over the instances |
+//! | `runway` | who may write now |
 
 mod actions;
 mod beside;
 mod blueprints;
 mod evaluations;
 mod instances;
+mod lookouts;
+mod owners;
+mod past;
 mod queue;
 mod rollout;
+mod runway;
 mod turn;
 mod views;
 
@@ -33,21 +41,22 @@ use pemdas_core::{
     action::Action,
     digest::Digest,
     evaluate::Answer,
-    world::{Fact, Lease, LedgerFact},
+    world::{Fact, KindKey, Lease, LedgerFact, WriteOutcome},
 };
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use crate::{
     compile::{Compiled, Compiler, Verdict},
     crds::install::Standing,
-    identity::Clients,
+    identity::{Clients, Identity},
     resource::{Resource, Unserved},
-    revisions::Revision,
+    revisions::Kept,
     watch::News,
 };
 use blueprints::Loaded;
 use instances::Instances;
 use queue::Queue;
+use runway::Runway;
 use views::{ViewId, Views};
 
 pub use beside::Beside;
@@ -67,18 +76,20 @@ const MAX_TURNS: usize = 64;
 const MAX_FLIGHTS: usize = 128;
 
 /// How the operator is run.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     /// Blueprints are looked for in these namespaces; none means all.
     pub namespaces: BTreeSet<String>,
     /// The key of the digests: the same for as long as objects live.
     pub secret: Vec<u8>,
+    /// How often it is asked again whether an account may still see what it is shown of somebody else's watch.
+    pub recheck: Duration,
 }
 
 /// What the loop hears.
 enum Event {
-    /// A watch says something.
-    Told(ViewId, News),
+    /// A watch says something; with the number of its start, because one that was replaced may speak on.
+    Told(ViewId, u32, News),
     /// How a kind is served.
     Found(ViewId, Result<Resource, Unserved>),
     /// A blueprint was read.
@@ -88,9 +99,21 @@ enum Event {
     /// An action of an instance came to an end: what is to be learnt from it.
     Ended(InstanceId, Vec<Fact>),
     /// A revision was kept, or could not be.
-    Stored(BlueprintName, u64, Box<Compiled>, Result<Revision, String>),
+    Stored(BlueprintName, u64, Box<Compiled>, Result<Kept, String>),
     /// An earlier revision was read, which instances are at; nothing if it cannot be run.
     Earlier(BlueprintName, pemdas_core::program::Revision, Option<Box<Compiled>>),
+    /// A revision that a deletion began with was read again; nothing if that cannot be.
+    Past(BlueprintName, String, Option<Box<Compiled>>),
+    /// Revisions of a blueprint that nothing named are gone.
+    Pruned(BlueprintName, Vec<String>),
+    /// Blueprints of which there are revisions, and the names of their accounts.
+    Remains(Vec<(BlueprintName, String)>),
+    /// Time to look after the revisions of a blueprint.
+    Tend(BlueprintName),
+    /// Time to ask again what an identity may see of a kind.
+    Recheck(Identity, KindKey),
+    /// What an identity may see of a kind, by namespace; nothing where that could not be found out.
+    Rechecked(Identity, KindKey, Vec<(Option<String>, Option<bool>)>),
     /// How it stands with a definition.
     Definition(BlueprintName, String, Standing),
     /// What an account may not do.
@@ -99,6 +122,8 @@ enum Event {
     LookAgain(ViewId),
     /// Time to tell how the blueprints are.
     Report,
+    /// What became of telling it.
+    Reported(BlueprintName, WriteOutcome),
 }
 
 /// The operator.
@@ -117,9 +142,16 @@ pub struct Hub {
     queue: Queue,
     timers: BTreeSet<(u64, InstanceId)>,
     flights: Arc<Semaphore>,
+    runway: Runway,
+    /// Whose turn was waited for on the runway.
+    cleared: Option<InstanceId>,
     ledgers: HashMap<String, LedgerFact>,
     compilations: u64,
     report_due: bool,
+    /// Whether it was looked for what is left of blueprints that are gone.
+    looked_for_remains: bool,
+    /// By blueprint: whoever keeps and whoever prunes its revisions take turns.
+    keeping: HashMap<BlueprintName, Arc<tokio::sync::Mutex<()>>>,
 }
 
 impl Hub {
@@ -152,9 +184,13 @@ impl Hub {
                     queue: Queue::default(),
                     timers: BTreeSet::new(),
                     flights: Arc::new(Semaphore::new(MAX_FLIGHTS)),
+                    runway: Runway::default(),
+                    cleared: None,
                     ledgers: HashMap::new(),
                     compilations: 0,
                     report_due: false,
+                    looked_for_remains: false,
+                    keeping: HashMap::new(),
                 };
                 // Whoever leads anew begins with lists of its own: nothing of an earlier lease is kept.
                 if hub.lead(inbox, &mut lease).await.is_err() {
@@ -202,7 +238,7 @@ impl Hub {
 
     fn hear(&mut self, event: Event) {
         match event {
-            Event::Told(view, news) => self.told(view, news),
+            Event::Told(view, start, news) => self.told(view, start, news),
             Event::Found(view, found) => self.found(view, found),
             Event::LookAgain(view) => self.look_again(view),
             Event::Compiled(name, number, verdict) => self.compiled(&name, number, *verdict),
@@ -221,6 +257,12 @@ impl Hub {
                 }
             }
             Event::Stored(name, number, compiled, stored) => self.stored(&name, number, *compiled, stored),
+            Event::Past(name, revision, compiled) => self.past_read(&name, revision, compiled),
+            Event::Pruned(name, gone) => self.pruned(&name, &gone),
+            Event::Remains(found) => self.remains(found),
+            Event::Tend(name) => self.tend(&name),
+            Event::Recheck(identity, kind) => self.recheck(identity, kind),
+            Event::Rechecked(identity, kind, answers) => self.rechecked(&identity, &kind, answers),
             Event::Earlier(name, revision, compiled) => self.earlier_read(&name, revision, compiled),
             Event::Definition(name, crd, standing) => self.definition(&name, &crd, standing),
             Event::Reviewed(name, missing) => {
@@ -230,6 +272,7 @@ impl Hub {
                 }
             }
             Event::Report => self.report(),
+            Event::Reported(name, outcome) => self.reported(&name, &outcome),
         }
     }
 
@@ -271,9 +314,11 @@ impl Hub {
 
     fn take_turns(&mut self) {
         for _ in 0..MAX_TURNS {
-            let Some(id) = self.queue.pop() else { return };
+            let Some(id) = self.queue.pop() else { break };
             self.turn(id);
         }
+        self.beside.metrics.queued(self.queue.len());
+        self.clear_runway();
     }
 
     /// Has something done beside the loop; its end is told as facts.

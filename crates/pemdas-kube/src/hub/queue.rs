@@ -44,7 +44,6 @@ impl Queue {
     }
 
     /// How many wait.
-    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.known.len()
     }

@@ -70,7 +70,14 @@ pub(super) struct Seat {
     fresh: bool,
 }
 
-/// The revision that decides for an instance.
+impl Seat {
+    /// The earlier revision that it is at.
+    pub(super) fn at(&self) -> Option<&String> {
+        self.at.as_ref()
+    }
+}
+
+/// The revision that decides for an instance that is not going.
 pub(super) fn revision_of<'a>(
     blueprints: &'a BTreeMap<BlueprintName, Loaded>,
     instance: &Instance,

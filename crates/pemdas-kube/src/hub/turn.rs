@@ -2,7 +2,7 @@
 
 use pemdas_core::{action::Action, decide::Mode, evaluate::MAX_BATCHES};
 
-use super::{Hub, InstanceId, instances::Standing, rollout::revision_of};
+use super::{Hub, InstanceId, instances::Standing, past::revision_of};
 use crate::metrics::Outcome;
 use pemdas_core::world::Fact;
 
@@ -17,7 +17,7 @@ impl Hub {
             return; // its answers bring it back
         }
         instance.world.learn(Fact::Now(now));
-        if !self.is_seated(id) {
+        if self.waits_for_the_past(id) || !self.is_seated(id) {
             return; // what is missing brings it back
         }
         for _ in 0..MAX_BATCHES {
@@ -48,8 +48,10 @@ impl Hub {
             return false;
         }
         let questions = questions.to_vec();
+        let count = questions.len();
         if running.is_some_and(|it| it.evaluations.ask(id, questions)) {
             instance.evaluating = true;
+            instance.asked += count;
         } else {
             self.timers.insert((self.clock.now() + LATER, id));
         }
@@ -61,9 +63,12 @@ impl Hub {
         let Some(instance) = self.instances.get_mut(id) else { return };
         let running = revision_of(&self.blueprints, instance);
         let program = running.and_then(|it| it.programs.get(&instance.root)).cloned();
-        let decision = instance.memo.decide(program.as_deref(), &instance.world).clone();
+        let mut decision = instance.memo.decide(program.as_deref(), &instance.world).clone();
         if self.held_back(id, &decision) {
             return; // its turn in the rollout brings it back
+        }
+        if !self.may_write(id, &mut decision) {
+            return; // it gets another turn when others have landed
         }
         let Some(instance) = self.instances.get_mut(id) else { return };
         let standing = Standing::of(&decision);
@@ -73,6 +78,11 @@ impl Hub {
             && actions.iter().all(|it| matches!(it, Action::Event(_)))
             && (instance.world.root.live.is_none() || !instance.world.root.selected);
         instance.world.decided(&decision);
+        if std::mem::replace(&mut instance.counted, instance.memo.passes()) != instance.memo.passes() {
+            // What it used and had not to ask for.
+            let asked = std::mem::take(&mut instance.asked);
+            self.beside.metrics.remembered(decision.used.len().saturating_sub(asked) as u64);
+        }
         let was = instance.standing.replace(standing);
         let changed = was != Some(standing);
         let blueprint = instance.blueprint.to_string();
@@ -85,9 +95,7 @@ impl Hub {
                 self.timers.insert((at, id));
             }
         }
-        self.beside
-            .metrics
-            .reconciled(&blueprint, if actions.is_empty() { Outcome::unchanged } else { Outcome::acted });
+        self.beside.metrics.reconciled(&blueprint, outcome(standing, actions.is_empty()));
         if changed {
             self.beside.metrics.moved(&blueprint, was.map(Standing::counted), Some(standing.counted()));
             self.report_soon();
@@ -98,9 +106,16 @@ impl Hub {
             self.send(id, action);
         }
         if over {
-            self.beside.metrics.moved(&blueprint, Some(standing.counted()), None);
-            self.instances.remove(id);
-            self.report_soon();
+            self.end(id);
         }
+    }
+}
+
+/// What a turn came to, for those who count.
+fn outcome(standing: Standing, idle: bool) -> Outcome {
+    match (standing, idle) {
+        (Standing::Stalled, _) => Outcome::failed,
+        (_, true) => Outcome::unchanged,
+        (_, false) => Outcome::acted,
     }
 }

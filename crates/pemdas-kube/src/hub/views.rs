@@ -1,4 +1,4 @@
-//! Which kinds are watched for whom, and what was seen of them.
+//! Watches, and what was seen by them. Who looks through which is in `lookouts`.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -6,10 +6,10 @@ use std::{
     time::Duration,
 };
 
-use pemdas_core::world::{Fact, KindKey, KindView, Live, ObjectKey, ROOT_LABEL, Sight};
+use pemdas_core::world::{KindKey, Live, ObjectKey, ROOT_LABEL, Sight};
 use tokio::{sync::mpsc, task::AbortHandle};
 
-use super::{Event, Hub, blueprints::BlueprintName};
+use super::{Event, Hub, blueprints::BlueprintName, lookouts::Lookout};
 use crate::{
     identity::Identity,
     ledgers::LEDGER_LABEL,
@@ -39,11 +39,16 @@ pub(super) enum Purpose {
     Objects,
 }
 
-/// One kind, seen by one identity.
+/// One watch: a kind, in the whole cluster or in one namespace, and what was seen of it.
 pub(super) struct View {
-    pub(super) identity: Identity,
+    /// Who watches: one of the readers.
+    pub(super) carrier: Identity,
+    /// Who may see it. Whoever is not the carrier was asked about at the API server.
+    pub(super) readers: BTreeSet<Identity>,
     pub(super) purpose: Purpose,
     pub(super) kind: KindKey,
+    /// The namespace; none for the whole cluster.
+    pub(super) namespace: Option<String>,
     api_version: String,
     pub(super) resource: Option<Resource>,
     pub(super) sight: Sight,
@@ -51,8 +56,10 @@ pub(super) struct View {
     pub(super) objects: HashMap<ObjectKey, Arc<Live>>,
     /// By the name of an instance: what carries its label.
     pub(super) labelled: HashMap<String, BTreeSet<ObjectKey>>,
-    /// Blueprints that speak of the kind.
+    /// Blueprints of the readers that speak of the kind.
     pub(super) users: BTreeSet<BlueprintName>,
+    /// How often its watch was started: what an earlier one still says does not count.
+    starts: u32,
     task: Option<AbortHandle>,
 }
 
@@ -95,42 +102,37 @@ impl View {
         }
     }
 
-    /// How instances see the kind.
-    pub(super) fn kind_view(&self, epoch: u64) -> KindView {
-        KindView {
-            sight: self.sight,
-            epoch,
-            watermark: 0,
-            observed_generation: self.resource.as_ref().is_some_and(|it| it.observed_generation),
-            namespaced: self.resource.as_ref().is_some_and(|it| it.namespaced),
-        }
+    /// Whether it shows this namespace.
+    pub(super) fn shows(&self, namespace: &str) -> bool {
+        self.namespace.as_ref().is_none_or(|it| it == namespace)
+    }
+
+    /// Bodies of Secrets are for the eyes of one identity.
+    pub(super) fn is_private(&self) -> bool {
+        self.purpose != Purpose::Objects || (is_secret(&self.kind) && !self.metadata_only)
     }
 }
 
-/// All views.
+/// Whether the bodies of a kind are never shared between identities.
+pub(super) fn is_secret(kind: &KindKey) -> bool {
+    *kind == KindKey::new("v1", "Secret")
+}
+
+/// All views, and who looks through them.
 pub(super) struct Views {
     post: mpsc::Sender<Event>,
     next: u32,
-    all: BTreeMap<ViewId, View>,
-    by_kind: HashMap<(Identity, KindKey), ViewId>,
+    pub(super) all: BTreeMap<ViewId, View>,
+    pub(super) lookouts: HashMap<KindKey, BTreeMap<Identity, Lookout>>,
 }
 
 impl Views {
     pub(super) fn new(post: mpsc::Sender<Event>) -> Self {
-        Self { post, next: 0, all: BTreeMap::new(), by_kind: HashMap::new() }
+        Self { post, next: 0, all: BTreeMap::new(), lookouts: HashMap::new() }
     }
 
     pub(super) fn get(&self, id: ViewId) -> Option<&View> {
         self.all.get(&id)
-    }
-
-    pub(super) fn id_of(&self, identity: &Identity, kind: &KindKey) -> Option<ViewId> {
-        self.by_kind.get(&(identity.clone(), kind.clone())).copied()
-    }
-
-    /// The view of a kind by an identity.
-    pub(super) fn of(&self, identity: &Identity, kind: &KindKey) -> Option<&View> {
-        self.get(self.id_of(identity, kind)?)
     }
 
     /// All views that a blueprint uses.
@@ -141,16 +143,25 @@ impl Views {
     /// The kinds whose first list has not come, in sentences.
     pub(super) fn unlisted(&self) -> Vec<String> {
         let waits = self.all.values().filter(|it| it.sight == Sight::Unsynced);
-        waits.map(|it| format!("{} is not listed yet for {}", it.kind, it.identity)).collect()
+        waits.map(|it| format!("{} is not listed yet for {}", it.kind, it.carrier)).collect()
     }
 
-    fn add(&mut self, identity: Identity, purpose: Purpose, api_version: &str, kind: KindKey) -> ViewId {
+    pub(super) fn add(
+        &mut self,
+        carrier: &Identity,
+        purpose: Purpose,
+        api_version: &str,
+        kind: KindKey,
+        namespace: Option<String>,
+    ) -> ViewId {
         let id = ViewId(self.next);
         self.next += 1;
         let view = View {
-            identity,
+            carrier: carrier.clone(),
+            readers: BTreeSet::from([carrier.clone()]),
             purpose,
             kind,
+            namespace,
             api_version: api_version.to_owned(),
             resource: None,
             sight: Sight::Unsynced,
@@ -158,72 +169,51 @@ impl Views {
             objects: HashMap::new(),
             labelled: HashMap::new(),
             users: BTreeSet::new(),
+            starts: 0,
             task: None,
         };
         self.all.insert(id, view);
         id
     }
-
-    /// Drops what no blueprint speaks of any more.
-    pub(super) fn release(&mut self, blueprint: &BlueprintName, still: &BTreeSet<KindKey>) {
-        for view in self.all.values_mut().filter(|it| it.purpose == Purpose::Objects) {
-            if !still.contains(&view.kind) {
-                view.users.remove(blueprint);
-            }
-        }
-        self.all.retain(|_, view| view.purpose != Purpose::Objects || !view.users.is_empty());
-        self.by_kind.retain(|_, id| self.all.contains_key(id));
-    }
 }
 
 impl Hub {
-    /// Watches what Pemdas itself needs.
+    /// Watches what Pemdas itself needs: where blueprints are looked for in some namespaces, nothing beyond them.
     pub(super) fn watch_own(&mut self) {
-        for (purpose, kind) in [
-            (Purpose::Namespaces, "Namespace"),
-            (Purpose::Ledgers, "Secret"),
-            (Purpose::Blueprints, "ConfigMap"),
-        ] {
-            let kind = KindKey::new("v1", kind);
-            let id = self.views.add(Identity::Pemdas, purpose, "v1", kind);
-            self.find(id);
+        let namespaces = self.views.add(
+            &Identity::Pemdas,
+            Purpose::Namespaces,
+            "v1",
+            KindKey::new("v1", "Namespace"),
+            None,
+        );
+        self.find(namespaces);
+        let mut places: Vec<_> = self.settings.namespaces.iter().cloned().map(Some).collect();
+        if places.is_empty() {
+            places.push(None);
+        }
+        for (purpose, kind) in [(Purpose::Ledgers, "Secret"), (Purpose::Blueprints, "ConfigMap")] {
+            for place in &places {
+                self.watch_own_in(purpose, kind, place.clone());
+            }
         }
     }
 
-    /// Makes sure that a kind is watched for a blueprint.
-    pub(super) fn watch_kind(
-        &mut self,
-        blueprint: &BlueprintName,
-        identity: &Identity,
-        api_version: &str,
-        kind: &str,
-        metadata_only: bool,
-    ) {
-        let key = KindKey::new(api_version, kind);
-        let id = match self.views.id_of(identity, &key) {
-            Some(id) => id,
-            None => {
-                let id = self.views.add(identity.clone(), Purpose::Objects, api_version, key.clone());
-                self.views.by_kind.insert((identity.clone(), key), id);
-                if let Some(view) = self.views.all.get_mut(&id) {
-                    view.metadata_only = metadata_only;
-                }
-                self.find(id);
-                id
-            }
-        };
-        let Some(view) = self.views.all.get_mut(&id) else { return };
-        view.users.insert(blueprint.clone());
-        if view.metadata_only && !metadata_only {
-            // Somebody wants the bodies too: it is listed anew.
-            view.metadata_only = false;
-            view.sight = Sight::Unsynced;
-            self.follow(id);
+    fn watch_own_in(&mut self, purpose: Purpose, kind: &str, place: Option<String>) {
+        let id = self.views.add(&Identity::Pemdas, purpose, "v1", KindKey::new("v1", kind), place);
+        self.find(id);
+    }
+
+    /// Makes sure that the ledgers of a namespace are watched.
+    pub(super) fn watch_ledgers(&mut self, namespace: &str) {
+        let watched = self.views.all.values().any(|it| it.purpose == Purpose::Ledgers && it.shows(namespace));
+        if !watched {
+            self.watch_own_in(Purpose::Ledgers, "Secret", Some(namespace.to_owned()));
         }
     }
 
     /// Asks how a kind is served.
-    fn find(&mut self, id: ViewId) {
+    pub(super) fn find(&mut self, id: ViewId) {
         let Some(view) = self.views.get(id) else { return };
         if let Some(known) = Resource::built_in(&view.api_version, &view.kind.kind) {
             self.found(id, Ok(known));
@@ -245,6 +235,7 @@ impl Hub {
             Ok(resource) => {
                 view.resource = Some(resource);
                 self.follow(id);
+                self.is_served(id);
             }
             Err(why) => {
                 if matches!(why, Unserved::Missing(_)) {
@@ -266,7 +257,7 @@ impl Hub {
     }
 
     /// Starts the watch of a view, or starts it anew.
-    fn follow(&mut self, id: ViewId) {
+    pub(super) fn follow(&mut self, id: ViewId) {
         let Some(view) = self.views.all.get_mut(&id) else { return };
         let Some(resource) = view.resource.clone() else { return };
         let labels = match view.purpose {
@@ -275,14 +266,16 @@ impl Hub {
             Purpose::Namespaces | Purpose::Objects => None,
         };
         let metadata_only = view.metadata_only || view.purpose == Purpose::Namespaces;
-        let watched = Watched { resource, namespace: None, labels, metadata_only };
-        let client = self.clients.of(&view.identity.clone());
+        let watched = Watched { resource, namespace: view.namespace.clone(), labels, metadata_only };
+        let client = self.clients.of(&view.carrier);
+        view.starts += 1;
+        let start = view.starts;
         let (sender, mut receiver) = mpsc::channel(16);
         let post = self.views.post.clone();
         let task = tokio::spawn(async move {
             let forward = async {
                 while let Some(news) = receiver.recv().await {
-                    if post.send(Event::Told(id, news)).await.is_err() {
+                    if post.send(Event::Told(id, start, news)).await.is_err() {
                         return;
                     }
                 }
@@ -295,28 +288,19 @@ impl Hub {
     }
 
     /// How a kind can be seen changed: everybody who uses it has to know.
-    fn sight(&mut self, id: ViewId, sight: Sight) {
-        let epoch = self.lease.epoch;
+    pub(super) fn sight(&mut self, id: ViewId, sight: Sight) {
         let Some(view) = self.views.all.get_mut(&id) else { return };
-        if view.purpose != Purpose::Objects {
-            view.sight = sight;
-            self.tell_ready();
-            return;
-        }
-        tracing::debug!(kind = %view.kind, ?sight, "a kind is seen differently");
         view.sight = sight;
-        let fact = Fact::Kind(view.kind.clone(), view.kind_view(epoch));
-        let users: Vec<_> = view.users.iter().cloned().collect();
-        self.tell_ready();
-        for blueprint in users {
-            for instance in self.instances.of_blueprint(&blueprint) {
-                self.learn(instance, fact.clone());
-            }
+        if view.purpose == Purpose::Objects {
+            tracing::debug!(kind = %view.kind, namespace = view.namespace, ?sight, "a kind is seen differently");
+            let (kind, users) = (view.kind.clone(), view.users.clone());
+            self.tell_sight(&kind, &users);
         }
+        self.tell_ready();
     }
 
-    pub(super) fn told(&mut self, id: ViewId, news: News) {
-        let Some(view) = self.views.all.get_mut(&id) else { return };
+    pub(super) fn told(&mut self, id: ViewId, start: u32, news: News) {
+        let Some(view) = self.views.all.get_mut(&id).filter(|it| it.starts == start) else { return };
         match news {
             News::Listed(list) => {
                 let newest = list.iter().map(|it| it.resource_version).max().unwrap_or(0);
@@ -335,8 +319,12 @@ impl Hub {
             News::Seen(live) => self.seen(id, live),
             News::Gone(key, version) => self.gone(id, &key, version),
             News::Forbidden(why) => {
-                tracing::warn!(kind = %view.kind, identity = %view.identity, why, "a kind may not be watched");
-                self.sight(id, Sight::Forbidden);
+                tracing::warn!(kind = %view.kind, identity = %view.carrier, why, "a kind may not be watched");
+                if view.purpose == Purpose::Objects {
+                    self.carrier_refused(id);
+                } else {
+                    self.sight(id, Sight::Forbidden);
+                }
             }
             News::Unserved => {
                 self.sight(id, Sight::NoSuchKind);
@@ -381,15 +369,39 @@ impl Hub {
 
     /// A list is complete.
     fn listed(&mut self, id: ViewId) {
-        let Some(purpose) = self.views.get(id).map(|it| it.purpose) else { return };
-        if purpose == Purpose::Ledgers {
-            self.ledgers_listed();
+        let Some(view) = self.views.get(id) else { return };
+        let users = view.users.clone();
+        match view.purpose {
+            Purpose::Ledgers => self.ledgers_listed(),
+            Purpose::Blueprints => self.look_for_remains(),
+            Purpose::Namespaces => {}
+            // What was passed over while nothing was known of its objects is looked at again.
+            Purpose::Objects => users.iter().for_each(|it| self.begin_passed_over(it)),
         }
     }
 
-    /// Whether the ledgers are listed: before, nobody knows whether there is one.
-    pub(super) fn knows_ledgers(&self) -> bool {
-        self.views.all.values().any(|it| it.purpose == Purpose::Ledgers && it.sight == Sight::Synced)
+    /// Whether the ledgers of a namespace are listed: before, nobody knows whether there is one.
+    pub(super) fn knows_ledgers(&self, namespace: &str) -> bool {
+        let mut ledgers = self.views.all.values().filter(|it| it.purpose == Purpose::Ledgers);
+        ledgers.any(|it| it.shows(namespace) && it.sight == Sight::Synced)
+    }
+
+    /// Whether all ledgers are listed.
+    pub(super) fn knows_all_ledgers(&self) -> bool {
+        let mut ledgers = self.views.all.values().filter(|it| it.purpose == Purpose::Ledgers);
+        ledgers.all(|it| it.sight == Sight::Synced)
+    }
+
+    /// Whether all blueprints that there are were seen.
+    pub(super) fn knows_blueprints(&self) -> bool {
+        let mut views = self.views.all.values().filter(|it| it.purpose == Purpose::Blueprints);
+        views.all(|it| it.sight == Sight::Synced)
+    }
+
+    /// Whether nobody says when a namespace is ending.
+    pub(super) fn is_blind_to_namespaces(&self) -> bool {
+        let mut views = self.views.all.values();
+        views.any(|it| it.purpose == Purpose::Namespaces && it.sight == Sight::Forbidden)
     }
 
     /// The namespaces that are ending.

@@ -5,7 +5,7 @@
 
 mod content;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::{api::apps::v1::ControllerRevision, apimachinery::pkg::runtime::RawExtension};
 use kube::{
@@ -21,6 +21,10 @@ pub use content::{Content, MAX_STORED};
 pub const BLUEPRINT_LABEL: &str = "pemdas.dev/blueprint";
 /// The annotation with the blueprint's whole name, which may be too long for a label.
 pub const BLUEPRINT_ANNOTATION: &str = "pemdas.dev/blueprint";
+/// The annotation with the kinds that the revision speaks of: objects of them may be left.
+pub const KINDS_ANNOTATION: &str = "pemdas.dev/kinds";
+/// The annotation with the name of the account that the revision ran as.
+pub const ACCOUNT_ANNOTATION: &str = "pemdas.dev/service-account";
 /// How many are listed with one request.
 const PAGE: u32 = 100;
 /// How many are looked at in all.
@@ -35,6 +39,24 @@ pub struct Revision {
     pub ordinal: u64,
     /// Its name, which follows from its content.
     pub name: String,
+}
+
+/// What is known of a revision without its sources.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct About {
+    /// The name of the account it ran as.
+    pub account: String,
+    /// API version and kind of everything it speaks of.
+    pub kinds: BTreeSet<(String, String)>,
+}
+
+/// A revision that was kept, and all that there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The one that was kept.
+    pub revision: Revision,
+    /// By name: every revision of the blueprint, this one included.
+    pub all: BTreeMap<String, About>,
 }
 
 /// Why a revision could not be kept or had.
@@ -91,26 +113,43 @@ impl Revisions {
     /// # Errors
     /// If it is too large, or the API server does not take it.
     pub async fn store(&self, blueprint: &str, content: &Content) -> Result<Revision, Trouble> {
+        Ok(self.keep(blueprint, content, &About::default()).await?.revision)
+    }
+
+    /// The same, with what is to be known of it without its sources.
+    ///
+    /// # Errors
+    /// If it is too large, or the API server does not take it.
+    pub async fn keep(&self, blueprint: &str, content: &Content, about: &About) -> Result<Kept, Trouble> {
         let data = content.stored()?;
         let name = name(blueprint, content);
         for _ in 0..MAX_RACES {
             let there = self.objects(blueprint).await?;
             let newest = there.iter().map(ordinal).max().unwrap_or_default();
+            let mut all: BTreeMap<_, _> = there.iter().map(|it| (revision(it).name, about_of(it))).collect();
             let known = there.into_iter().find(|it| it.metadata.name.as_ref() == Some(&name));
             let parameters = PostParams::default();
             let written = match known {
-                Some(it) if ordinal(&it) == newest => return Ok(Revision { ordinal: newest, name }),
+                Some(it) if ordinal(&it) == newest && about_of(&it) == *about => {
+                    return Ok(Kept { revision: Revision { ordinal: newest, name }, all });
+                }
                 Some(mut it) => {
-                    it.revision = number(newest + 1);
+                    if ordinal(&it) != newest {
+                        it.revision = number(newest + 1);
+                    }
+                    it.metadata.annotations = Some(annotations(blueprint, about));
                     self.api.replace(&name, &parameters, &it).await
                 }
                 None => {
-                    let body = object(blueprint, &name, newest + 1, &data);
+                    let body = object(blueprint, &name, newest + 1, &data, about);
                     self.api.create(&parameters, &body).await
                 }
             };
             match written {
-                Ok(it) => return Ok(Revision { ordinal: ordinal(&it), name }),
+                Ok(it) => {
+                    all.insert(name.clone(), about.clone());
+                    return Ok(Kept { revision: Revision { ordinal: ordinal(&it), name }, all });
+                }
                 Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -142,6 +181,17 @@ impl Revisions {
         Ok(revisions)
     }
 
+    /// The revisions of a blueprint with what is known of them without their content, the oldest first.
+    ///
+    /// # Errors
+    /// If they cannot be listed.
+    pub async fn known(&self, blueprint: &str) -> Result<Vec<(Revision, About)>, Trouble> {
+        let there = self.objects(blueprint).await?;
+        let mut known: Vec<_> = there.iter().map(|it| (revision(it), about_of(it))).collect();
+        known.sort_by(|one, other| one.0.cmp(&other.0));
+        Ok(known)
+    }
+
     /// A revision with its content; nothing if it is not there.
     ///
     /// # Errors
@@ -157,13 +207,20 @@ impl Revisions {
         Ok(Some((revision(&found), content)))
     }
 
-    /// Deletes the revisions that nothing names. None that is newer than all that are named goes: it was stored after the
-    /// names were collected. With no names, all go.
+    /// Deletes the revisions that nothing names, but for the newest `spare` of them. None that is newer than all that are
+    /// named goes: it was stored after the names were collected. With no names, all go.
     ///
     /// # Errors
     /// If they cannot be listed or deleted.
-    pub async fn prune(&self, blueprint: &str, named: &BTreeSet<String>) -> Result<Vec<Revision>, Trouble> {
-        let there = self.objects(blueprint).await?;
+    pub async fn prune(
+        &self,
+        blueprint: &str,
+        named: &BTreeSet<String>,
+        spare: usize,
+    ) -> Result<Vec<Revision>, Trouble> {
+        let mut there = self.objects(blueprint).await?;
+        there.sort_by_key(|it| std::cmp::Reverse(ordinal(it)));
+        let mut spared = 0;
         let newest_named = there
             .iter()
             .filter(|it| it.metadata.name.as_ref().is_some_and(|name| named.contains(name)))
@@ -178,6 +235,10 @@ impl Revisions {
                 None => !named.is_empty(),
             };
             if is_newer || named.contains(&revision.name) {
+                continue;
+            }
+            if spared < spare {
+                spared += 1;
                 continue;
             }
             let preconditions = Preconditions {
@@ -241,13 +302,58 @@ fn label(blueprint: &str) -> String {
     format!("{}-{}", start.trim_end_matches(['.', '-']), Digest::of(&[], &json!(blueprint)).short())
 }
 
-fn object(blueprint: &str, name: &str, ordinal: u64, data: &Value) -> ControllerRevision {
+/// The blueprints of which there are revisions, each with the name of the account of one of them: in a namespace, or in
+/// all.
+///
+/// # Errors
+/// If they cannot be listed.
+pub async fn blueprints(
+    client: Client,
+    namespace: Option<&str>,
+) -> Result<BTreeMap<(String, String), String>, Trouble> {
+    let api: Api<ControllerRevision> = match namespace {
+        Some(namespace) => Api::namespaced(client, namespace),
+        None => Api::all(client),
+    };
+    let mut parameters = ListParams::default().labels(BLUEPRINT_LABEL).limit(PAGE * 5);
+    let mut found = BTreeMap::new();
+    loop {
+        let page = api.list_metadata(&parameters).await?;
+        for it in page.items {
+            let note = |name: &str| it.metadata.annotations.as_ref()?.get(name).cloned();
+            let Some(blueprint) = note(BLUEPRINT_ANNOTATION) else { continue };
+            let place = (it.metadata.namespace.clone().unwrap_or_default(), blueprint);
+            found.insert(place, note(ACCOUNT_ANNOTATION).unwrap_or_default());
+        }
+        match page.metadata.continue_.filter(|it| !it.is_empty()) {
+            Some(next) => parameters = parameters.continue_token(&next),
+            None => return Ok(found),
+        }
+    }
+}
+
+fn annotations(blueprint: &str, about: &About) -> BTreeMap<String, String> {
+    let mut annotations = BTreeMap::from([(BLUEPRINT_ANNOTATION.to_owned(), blueprint.to_owned())]);
+    if !about.account.is_empty() {
+        annotations.insert(ACCOUNT_ANNOTATION.to_owned(), about.account.clone());
+        annotations.insert(KINDS_ANNOTATION.to_owned(), json!(about.kinds).to_string());
+    }
+    annotations
+}
+
+fn about_of(object: &ControllerRevision) -> About {
+    let note = |name: &str| object.metadata.annotations.as_ref()?.get(name).cloned();
+    let kinds = note(KINDS_ANNOTATION).and_then(|it| serde_json::from_str(&it).ok());
+    About { account: note(ACCOUNT_ANNOTATION).unwrap_or_default(), kinds: kinds.unwrap_or_default() }
+}
+
+fn object(blueprint: &str, name: &str, ordinal: u64, data: &Value, about: &About) -> ControllerRevision {
     ControllerRevision {
         data: Some(RawExtension(data.clone())),
         metadata: ObjectMeta {
             name: Some(name.to_owned()),
             labels: Some([(BLUEPRINT_LABEL.to_owned(), label(blueprint))].into()),
-            annotations: Some([(BLUEPRINT_ANNOTATION.to_owned(), blueprint.to_owned())].into()),
+            annotations: Some(annotations(blueprint, about)),
             ..ObjectMeta::default()
         },
         revision: number(ordinal),

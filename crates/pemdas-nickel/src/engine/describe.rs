@@ -5,6 +5,7 @@
 //! whose environment the names in it mean something. Contracts that are made by functions are opaque, unless it is the library that made them:
 //! those are recognised by being the very same value as the library's.
 
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use nickel_lang_core::ast::MergePriority;
@@ -20,6 +21,8 @@ use nickel_lang_core::term::{RuntimeContract, Term, UnaryOp, make};
 use nickel_lang_core::transform::transform;
 use nickel_lang_core::typ::{EnumRowsIteratorItem, RecordRowsIteratorItem, Type, TypeF};
 
+use pemdas_core::diagnostic::Span;
+
 use super::Engine;
 use super::look::kind_of;
 use crate::contract::{Argument, Contract, FieldContract, Form};
@@ -29,18 +32,24 @@ use crate::request::{Failure, Kind, Place};
 const MAX_LEVELS: u32 = 24;
 /// How many contracts it has at most.
 const MAX_CONTRACTS: u32 = 5_000;
+/// How many records of one place lie within one another at most.
+const MAX_SAME_PLACE: usize = 6;
 /// The tag that a contract which knows its schema answers instead of judging it. No object of a cluster can hold a tag.
 const QUESTION: &str = "pemdas/describe";
 /// The keywords of an answer that hold contracts.
 const HOLD_CONTRACTS: [&str; 4] = ["additionalProperties", "items", "of", "x-pemdas-all"];
 
 impl Engine {
-    /// Describes the contract at a place. The engine must be fresh.
+    /// Describes the contract at a place. The engine must have been used for nothing but descriptions.
     pub(super) fn describe(&mut self, place: &Place) -> Result<Contract, Failure> {
         self.meter.start(self.limits.load_fuel, Instant::now() + Duration::from_millis(self.limits.millis));
-        let known = self.library_contracts();
+        let known = match &self.known {
+            Some(known) => Rc::clone(known),
+            None => Rc::new(self.library_contracts()),
+        };
+        self.known = Some(Rc::clone(&known));
         let value = self.resolve(place)?;
-        let mut describer = Describer { engine: self, known, left: MAX_CONTRACTS };
+        let mut describer = Describer { engine: self, known, left: MAX_CONTRACTS, around: Vec::new() };
         describer.value(value, 0)
     }
 
@@ -65,15 +74,17 @@ impl Engine {
 }
 
 /// A value of the library.
-struct Known {
+pub(super) struct Known {
     name: String,
     value: NickelValue,
 }
 
 struct Describer<'a> {
     engine: &'a mut Engine,
-    known: Vec<Known>,
+    known: Rc<Vec<Known>>,
     left: u32,
+    /// The record contracts around what is described, with their places.
+    around: Vec<(NickelValue, Option<Span>)>,
 }
 
 impl Describer<'_> {
@@ -96,10 +107,25 @@ impl Describer<'_> {
         let form = match closure.value.content_ref() {
             ValueContentRef::Type(data) => return self.typ(&data.typ.clone(), &closure.env, level + 1),
             ValueContentRef::Record(Container::Empty) => Form::Record { fields: Vec::new(), open: false },
-            ValueContentRef::Record(Container::Alloc(data)) => self.record(&data.clone(), level)?,
+            ValueContentRef::Record(Container::Alloc(data)) => {
+                if self.is_within_itself(&closure.value, span.as_ref()) {
+                    return Ok(Contract { form: Form::Deeper, span, schema: None });
+                }
+                self.around.push((closure.value.clone(), span.clone()));
+                let record = self.record(&data.clone(), level);
+                self.around.pop();
+                record?
+            }
             _ => Form::Opaque(None),
         };
         Ok(Contract { form, span, schema: None })
+    }
+
+    /// Whether a record contract is one of those around it. One that a function makes is another each time: there its place
+    /// tells, once it has come back too often.
+    fn is_within_itself(&self, record: &NickelValue, span: Option<&Span>) -> bool {
+        let same_place = self.around.iter().filter(|(_, outer)| outer.is_some() && outer.as_ref() == span);
+        self.around.iter().any(|(outer, _)| outer.phys_eq(record)) || same_place.count() >= MAX_SAME_PLACE
     }
 
     /// What a contract answers to the question for its schema: a record of keywords. Some of them hold contracts again.
@@ -213,7 +239,7 @@ impl Describer<'_> {
                             contract: self.typ(row.typ, env, level + 1)?,
                             optional: false,
                             default: None,
-                            computed_default: false,
+                            default_fails: None,
                             given: false,
                             doc: None,
                             span: self.engine.files.of_pos(row.id.pos),
@@ -332,16 +358,17 @@ impl Describer<'_> {
         }
         let is_default = matches!(field.metadata.priority(), MergePriority::Bottom);
         let mut default = None;
-        let mut computed_default = false;
+        let mut default_fails = None;
         match &field.value {
             Some(value) if is_default => {
-                match self
-                    .engine
-                    .export(field.value_with_pending_contracts().unwrap_or_else(|| value.clone()))
-                {
+                let checked = self.apart(value.clone(), &field.pending_contracts);
+                match self.engine.export(checked) {
                     Ok(data) => default = Some(data),
                     Err(failure) if stops(&failure) => return Err(failure),
-                    Err(_) => computed_default = true,
+                    Err(failure) => {
+                        let why = failure.diagnostics().into_iter().next().map(|one| one.message);
+                        default_fails = Some(why.unwrap_or_default());
+                    }
                 }
             }
             Some(value) => all.push(self.given(value.clone(), level)?),
@@ -357,11 +384,28 @@ impl Describer<'_> {
             contract,
             optional: field.metadata.opt(),
             default,
-            computed_default,
+            default_fails,
             given: field.value.is_some() && !is_default,
             doc: field.metadata.doc().map(|doc| self.engine.bounded(doc)),
             span: self.engine.files.of_pos(name.pos),
         })
+    }
+
+    /// A value with contracts applied, of which copies are used up: the contracts themselves can still be read.
+    fn apart(&mut self, value: NickelValue, contracts: &[RuntimeContract]) -> NickelValue {
+        let mut copies = Vec::with_capacity(contracts.len());
+        for contract in contracts {
+            let copy = match contract.contract.as_thunk() {
+                Some(thunk) => {
+                    let Closure { value, env } = self.engine.ctx.cache.get(thunk.clone());
+                    value.closurize(&mut self.engine.ctx.cache, env)
+                }
+                None => contract.contract.clone(),
+            };
+            copies.push(RuntimeContract { contract: copy, ..contract.clone() });
+        }
+        let position = value.pos_idx();
+        RuntimeContract::apply_all(value, copies, position)
     }
 
     /// A contract of a field, as written where it was written.

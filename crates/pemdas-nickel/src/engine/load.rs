@@ -54,6 +54,8 @@ impl Engine {
             quote_values: true,
             placed: None,
             told: None,
+            describer: None,
+            known: None,
             limits,
         };
         engine.add_files(sources);

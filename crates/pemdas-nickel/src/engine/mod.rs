@@ -31,8 +31,11 @@ use nickel_lang_core::identifier::LocIdent;
 use nickel_lang_core::label::Label;
 use nickel_lang_core::position::PosIdx;
 use nickel_lang_core::term::{BinaryOp, RuntimeContract, Term, make};
+use pemdas_core::diagnostic::Diagnostic;
 use serde_json::Value;
 
+use crate::codes;
+use crate::contract::Contract;
 use crate::library::LibraryFile;
 use crate::limits::Limits;
 use crate::request::{Answer, Failure, Input, Place, Request, Step};
@@ -66,6 +69,9 @@ pub(crate) struct Engine {
     placed: Option<placed::PlacedData>,
     /// What the last failure may say where no data may be quoted.
     told: Option<plain_words::Told>,
+    /// An engine that only describes contracts, and what it knows of the library.
+    describer: Option<Box<Engine>>,
+    known: Option<Rc<Vec<describe::Known>>>,
     limits: Limits,
 }
 
@@ -80,15 +86,38 @@ impl Engine {
                 self.export(value).map(Answer::Json)
             }
             Request::Select { place, fields } => self.select(place, fields).map(Answer::Selected),
-            Request::Check { contract, value } => self.check(contract, value).map(Answer::Json),
+            Request::Check { contract, value } => {
+                self.describer = None;
+                match values::spelled_as_fraction(value) {
+                    Some(path) => Err(Failure::of(spelling(&path))),
+                    None => self.check(contract, value).map(Answer::Json),
+                }
+            }
             Request::Look { place } => self.look(place).map(|seen| Answer::Seen(Box::new(seen))),
-            // What a contract is made of can be read only before it is first used: a fresh engine has used none.
-            Request::Describe { place } => Self::load_with(&self.sources, self.limits.clone(), self.library)
-                .and_then(|mut fresh| fresh.describe(place))
-                .map(|contract| Answer::Contract(Box::new(contract))),
+            Request::Describe { place } => {
+                self.described(place).map(|contract| Answer::Contract(Box::new(contract)))
+            }
             Request::Syntax => self.syntax().map(Answer::Syntax),
-            Request::Render { calls } => self.render(calls).map(Answer::Rendered),
+            Request::Render { calls } => {
+                self.describer = None;
+                self.render(calls).map(Answer::Rendered)
+            }
         }
+    }
+
+    /// Describes a contract. What it is made of can be read only before it is first used, so this is done by an engine that is used for
+    /// nothing else. It is kept as long as descriptions are asked for: loading it anew for each would cost more than all else.
+    fn described(&mut self, place: &Place) -> Result<Contract, Failure> {
+        let mut describer = match self.describer.take() {
+            Some(describer) => describer,
+            None => Box::new(Self::load_with(&self.sources, self.limits.clone(), self.library)?),
+        };
+        let described = describer.describe(place);
+        // What an evaluation that was broken off left behind is not used again.
+        if described.is_ok() {
+            self.describer = Some(describer);
+        }
+        described
     }
 
     /// Fresh fuel and time.
@@ -221,6 +250,14 @@ impl Engine {
         self.placed = None;
         told
     }
+}
+
+/// Says that a whole number is written as nobody writes one. The contract sees numbers, not how they are written; the API server sees
+/// that in its rules, and refuses such an object.
+fn spelling(path: &str) -> Diagnostic {
+    Diagnostic::error(codes::CONTRACT, "a whole number is written with a fraction")
+        .note(format!("{}{path}", placed::IN_THE_DATA))
+        .hint("write it without: every client of Kubernetes does, and the API server takes it for another number in rules")
 }
 
 /// A contract applied to a value.

@@ -26,9 +26,11 @@ impl Engine {
             self.refuel();
             self.told = None;
             let answer = match self.rendered(call) {
-                Ok(value) => {
-                    bytes += weight(&value);
-                    Rendered::Value(value)
+                Ok(answer) => {
+                    if let Rendered::Value(value) = &answer {
+                        bytes += weight(value);
+                    }
+                    answer
                 }
                 // The next request has fresh time and memory; the one that used them up alone is told so.
                 Err(Failure::Killed { .. }) if !answers.is_empty() => break,
@@ -48,21 +50,34 @@ impl Engine {
         Ok(answers)
     }
 
-    fn rendered(&mut self, call: &RenderCall) -> Result<Value, Failure> {
-        if call.form == Form::Contract {
-            return self.fits(call);
+    fn rendered(&mut self, call: &RenderCall) -> Result<Rendered, Failure> {
+        match call.form {
+            Form::Contract => {
+                return Ok(Rendered::Value(match self.fits(call)? {
+                    Ok(_) => Value::Bool(true),
+                    Err(why) => Value::String(why),
+                }));
+            }
+            Form::Admitted => {
+                return Ok(match self.fits(call)? {
+                    Ok(filled) => Rendered::Value(filled),
+                    Err(why) => Rendered::Error(why),
+                });
+            }
+            Form::Whole | Form::Identity | Form::Fields => {}
         }
         let place = Place::at(call.path.iter().map(String::as_str)).call([Input::Json(call.input.clone())]);
         let value = self.resolve(&place)?;
-        match call.form {
-            Form::Whole | Form::Contract => self.export(value),
+        let rendered = match call.form {
             Form::Identity => {
                 let record = self.kept(value)?;
                 let metadata = make::static_access(record, [LocIdent::from("metadata")]);
                 self.fields_alone(metadata, Some(&IDENTITY), true)
             }
             Form::Fields => self.fields_alone(value, None, false),
-        }
+            _ => self.export(value),
+        };
+        rendered.map(Rendered::Value)
     }
 
     /// The fields of a record, each evaluated by itself. Nothing else of it is evaluated.
@@ -107,11 +122,11 @@ impl Engine {
         Ok(Value::Object(fields))
     }
 
-    /// Whether the input fits a contract: true, or why not.
-    fn fits(&mut self, call: &RenderCall) -> Result<Value, Failure> {
+    /// The input with a contract applied, or why it does not fit.
+    fn fits(&mut self, call: &RenderCall) -> Result<Result<Value, String>, Failure> {
         let place = self.place_of(&call.path)?;
         match self.check(&place, &call.input) {
-            Ok(_) => Ok(Value::Bool(true)),
+            Ok(filled) => Ok(Ok(filled)),
             Err(Failure::Failed { diagnostics }) if self.told.as_ref().is_some_and(|told| told.contract) => {
                 let told = self.told.take();
                 let sentence = told.map(|it| it.sentence(&call.path, &call.input, &self.sources));
@@ -119,7 +134,7 @@ impl Engine {
                     note.strip_prefix(super::placed::IN_THE_DATA).filter(|part| !part.contains(' '))
                 });
                 let sentence = sentence.unwrap_or_default();
-                Ok(Value::String(match part {
+                Ok(Err(match part {
                     Some(part) => format!("{part}: {sentence}"),
                     None => sentence,
                 }))

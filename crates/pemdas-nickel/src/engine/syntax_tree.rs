@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use nickel_lang_core::ast::pattern::bindings::Bindings as _;
-use nickel_lang_core::ast::pattern::{Pattern, PatternData};
+use nickel_lang_core::ast::pattern::{Pattern, PatternData, TailPattern};
 use nickel_lang_core::ast::primop::PrimOp;
 use nickel_lang_core::ast::record::{FieldDef, FieldPathElem, Record};
 use nickel_lang_core::ast::{
@@ -15,7 +15,7 @@ use super::Engine;
 use super::files::FileTable;
 use super::walk::{asts_in_pattern, asts_in_type};
 use crate::request::Failure;
-use crate::syntax::{Expr, FieldSyntax, Name, Node, NodeId, PatternSyntax, Syntax};
+use crate::syntax::{Expr, FieldSyntax, Name, Node, NodeId, PatternSyntax, Syntax, TakenFields};
 
 impl Engine {
     /// The syntax of the blueprint's own Nickel files. Loading has made sure that none is nested too deeply.
@@ -168,7 +168,20 @@ impl Builder<'_> {
         };
         let binds = pattern.bindings().iter().map(|binding| self.name(binding.id)).collect();
         let inner = self.add_all(asts_in_pattern(pattern));
-        PatternSyntax { span: self.files.of_pos(pattern.pos), name, binds, inner }
+        let takes = match &pattern.data {
+            PatternData::Record(record) => Some(TakenFields {
+                needed: record
+                    .patterns
+                    .iter()
+                    .filter(|field| field.default.is_none())
+                    .map(|field| self.name(field.matched_id))
+                    .collect(),
+                named: record.patterns.iter().map(|field| field.matched_id.label().to_owned()).collect(),
+                open: record.tail != TailPattern::Empty,
+            }),
+            _ => None,
+        };
+        PatternSyntax { span: self.files.of_pos(pattern.pos), name, binds, takes, inner }
     }
 
     fn name(&self, name: LocIdent) -> Name {

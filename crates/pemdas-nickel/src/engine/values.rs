@@ -294,3 +294,32 @@ impl InputCount<'_> {
         Ok(())
     }
 }
+
+/// From here on whole numbers are not told from others.
+const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
+
+/// The first whole number that is written with a fraction (`14.0`), by its path. Numbers too large to be whole ones are left alone.
+pub(super) fn spelled_as_fraction(value: &Value) -> Option<String> {
+    let mut todo = vec![(value, String::new())];
+    while let Some((value, path)) = todo.pop() {
+        match value {
+            Value::Number(number) if number.is_f64() => {
+                let is_whole =
+                    number.as_f64().is_some_and(|it| it.fract() == 0.0 && it.abs() < LARGEST_WHOLE);
+                if is_whole {
+                    return Some(if path.is_empty() { "the value itself".to_owned() } else { path });
+                }
+            }
+            Value::Array(items) => {
+                let items = items.iter().enumerate().rev();
+                todo.extend(items.map(|(index, item)| (item, format!("{path}[{index}]"))));
+            }
+            Value::Object(fields) => {
+                let dot = if path.is_empty() { "" } else { "." };
+                todo.extend(fields.iter().rev().map(|(name, field)| (field, format!("{path}{dot}{name}"))));
+            }
+            _ => {}
+        }
+    }
+    None
+}

@@ -1,7 +1,7 @@
 //! What a contract answers when it is asked for its schema.
 
 use pemdas_core::crd::{
-    KEYWORDS, Leaves, Reason, Relation, Schema, Side, Type, Wanted, codes, embedded, from_json,
+    KEYWORDS, Leaves, Reason, Relation, Schema, Side, Type, Wanted, codes, embedded, from_json, structural,
 };
 use pemdas_core::diagnostic::{Diagnostic, Span};
 use serde_json::{Map, Value};
@@ -86,6 +86,18 @@ impl Converter<'_> {
                 ),
             }
         }
+        let (known, left_out) = structural(&known);
+        for one in left_out {
+            self.report(
+                Diagnostic::error(
+                    codes::KEYWORD,
+                    format!("a definition cannot hold `{}` so: {}", one.keyword, one.why),
+                )
+                .at(span.clone(), "")
+                .note("the definition leaves it out; the contract still checks what it checks"),
+            );
+            self.gap(path, Side::OnlyContract, format!("what `{}` says", one.keyword), span);
+        }
         let mut schema = from_json(&Value::Object(known.clone()));
         if !known.contains_key("type") && !known.contains_key("x-kubernetes-int-or-string") {
             // It says nothing of the type, so null is not refused by it either.
@@ -108,7 +120,10 @@ impl Converter<'_> {
             Some(("additionalProperties", contract)) => {
                 schema.of = Type::Dictionary(Box::new(self.schema(contract, &format!("{path}{{}}"), span)));
             }
-            _ => {}
+            _ => self.fitting_list_type(&mut schema, path, span),
+        }
+        if let Some(default) = schema.default.take() {
+            self.default(&mut schema, default, path, span);
         }
         schema
     }

@@ -3,6 +3,7 @@
 //! The description of a contract becomes a schema of the core. What a schema cannot say is left out and told: as a gap
 //! between contract and definition, and where it is probably a mistake, as a diagnostic.
 
+mod computed;
 mod conversions;
 mod keywords;
 mod presentation;
@@ -20,8 +21,10 @@ use pemdas_core::kube_types;
 
 use crate::evaluator::Evaluator;
 use crate::request::Place;
+use computed::Reads;
 use schemas::Converter;
 
+pub use computed::{Around, FieldRead};
 pub use conversions::check as check_conversions;
 
 /// The kinds of a blueprint as drafts, what only one side checks, and what is wrong.
@@ -37,11 +40,12 @@ pub struct Drafts {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Drafts the definitions of all kinds that a blueprint owns.
-pub fn draft(evaluator: &dyn Evaluator, blueprint: &Blueprint) -> Drafts {
+/// Drafts the definitions of all kinds that a blueprint owns. The reads are those of its own files.
+pub fn draft(evaluator: &dyn Evaluator, blueprint: &Blueprint, reads: &[FieldRead]) -> Drafts {
     let mut drafts = Drafts::default();
+    let reads = Reads::new(reads);
     for (name, kind) in &blueprint.kinds {
-        let mut drafter = Drafter { evaluator, kind: name, owned: kind, drafts: &mut drafts };
+        let mut drafter = Drafter { evaluator, kind: name, owned: kind, reads: &reads, drafts: &mut drafts };
         let mut draft = drafter.kind();
         statuses_of_successors(blueprint, name, &mut draft);
         drafts.kinds.push(draft);
@@ -68,7 +72,7 @@ fn statuses_of_successors(blueprint: &Blueprint, kind: &str, draft: &mut KindDra
                 let status_ = Record { fields: BTreeMap::new(), open: true };
                 let schema = Schema::new(Type::Record(status_))
                     .described(&format!("The status of the {kind} of the node {name}."));
-                record.fields.entry(name.clone()).or_insert(Field { schema, required: false });
+                record.fields.entry(name.clone()).or_insert(Field { schema, required: false, filled: false });
             }
         }
     }
@@ -79,6 +83,7 @@ struct Drafter<'a> {
     evaluator: &'a dyn Evaluator,
     kind: &'a str,
     owned: &'a OwnedKind,
+    reads: &'a Reads<'a>,
     drafts: &'a mut Drafts,
 }
 
@@ -139,6 +144,7 @@ impl Drafter<'_> {
             }
         };
         let mut converter = Converter::new(self.kind, version, contract.span.clone());
+        converter.reads = self.reads.within(&described);
         let mut schema = converter.schema(&described, root, &contract.span);
         let left_out = cel::compile(&mut schema, root);
         for one in left_out {

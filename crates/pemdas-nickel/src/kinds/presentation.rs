@@ -11,6 +11,9 @@ use crate::request::Place;
 const METADATA: [&str; 4] =
     ["metadata.name", "metadata.namespace", "metadata.generation", "metadata.creationTimestamp"];
 
+/// How many bytes the warning of a version has at most.
+const LONGEST_WARNING: usize = 256;
+
 impl Drafter<'_> {
     /// The names of a kind beside its own.
     pub(super) fn names(&mut self, draft: &mut KindDraft) {
@@ -23,7 +26,19 @@ impl Drafter<'_> {
         draft.singular = text(self.said(&place, "singular"));
         draft.description = text(self.said(&place, "description")).map(|text| text.trim().to_owned());
         draft.categories = listed(self.said(&place, "categories"));
-        let accepted = listed(self.said(&place, "accept"));
+        let accept = self.said(&place, "accept");
+        let span = accept.as_ref().map_or_else(|| self.owned.span.clone(), |(_, span)| span.clone());
+        let accepted = listed(accept);
+        for unknown in accepted.iter().filter(|code| !codes::ADVICE.contains(&code.as_str())) {
+            self.drafts.diagnostics.push(
+                Diagnostic::error(
+                    codes::PRESENTATION,
+                    format!("\"{unknown}\" is no advice that a kind could decline"),
+                )
+                .at(span.clone(), "")
+                .hint(format!("there are: {}", codes::ADVICE.join(", "))),
+            );
+        }
         if !accepted.is_empty() {
             self.drafts.accepted.insert(draft.kind.clone(), accepted.into_iter().collect());
         }
@@ -33,7 +48,7 @@ impl Drafter<'_> {
     pub(super) fn shown(&mut self, name: &str, draft: &mut VersionDraft) {
         let place = self.place().field("versions").field(name);
         draft.deprecated = match self.said(&place, "deprecated") {
-            Some((Value::String(warning), _)) => Some(warning),
+            Some((Value::String(warning), span)) => Some(self.warning(warning, &span)),
             Some((Value::Bool(true), _)) => Some(String::new()),
             _ => None,
         };
@@ -84,6 +99,20 @@ impl Drafter<'_> {
             good &= self.leads_somewhere(draft, selector, span, "scale");
         }
         good.then_some(scale)
+    }
+
+    /// A warning as the API server takes it; otherwise its own stands in for it.
+    fn warning(&mut self, warning: String, span: &Span) -> String {
+        if warning.len() <= LONGEST_WARNING && !warning.chars().any(char::is_control) {
+            return warning;
+        }
+        let message = format!("a warning is one line of at most {LONGEST_WARNING} bytes");
+        self.drafts.diagnostics.push(
+            Diagnostic::error(codes::PRESENTATION, message)
+                .at(span.clone(), "")
+                .note("the definition has the API server's own warning"),
+        );
+        String::new()
     }
 
     fn is_column_type(&mut self, of: Option<&str>, span: &Span) -> bool {

@@ -4,6 +4,7 @@ use pemdas_core::crd::{Field, Gap, ListType, Record, Schema, Side, Type, codes, 
 use pemdas_core::diagnostic::{Diagnostic, Span};
 use serde_json::{Value, json};
 
+use super::computed::ReadsOfFields;
 use crate::contract::{Contract, FieldContract, Form};
 use crate::library::is_library_file;
 
@@ -19,11 +20,21 @@ pub(super) struct Converter<'a> {
     pub(super) gaps: Vec<Gap>,
     pub(super) diagnostics: Vec<Diagnostic>,
     depth: usize,
+    /// By the place of a field's name: what it reads of other fields.
+    pub(super) reads: ReadsOfFields<'a>,
 }
 
 impl<'a> Converter<'a> {
     pub(super) fn new(kind: &'a str, version: &'a str, near: Span) -> Self {
-        Self { kind, version, near, gaps: Vec::new(), diagnostics: Vec::new(), depth: 0 }
+        Self {
+            kind,
+            version,
+            near,
+            gaps: Vec::new(),
+            diagnostics: Vec::new(),
+            depth: 0,
+            reads: ReadsOfFields::new(),
+        }
     }
 
     pub(super) fn gap(&mut self, path: &str, side: Side, what: impl Into<String>, span: &Span) {
@@ -141,26 +152,30 @@ impl<'a> Converter<'a> {
     }
 
     fn field(&mut self, field: &FieldContract, path: &str, span: &Span) -> Field {
-        let mut schema = self.schema(&field.contract, path, span);
+        let constant = self.constant(field, path, span);
+        let mut schema = match &constant.contracts {
+            None => self.schema(&field.contract, path, span),
+            Some(parts) => self.all(parts, path, span),
+        };
         schema.span = Some(span.clone());
         if let Some(doc) = &field.doc {
             schema.description = Some(doc.trim().to_owned());
         }
         let given = field.given.then(|| given_value(&field.contract)).flatten();
+        // A default that was filled in itself would keep what was computed without the object.
+        let filled_inside = field.default.is_some() && schema.has_filled_fields();
+        if filled_inside && !constant.value_varies {
+            self.computed_default("what is inside of it", path, span);
+        }
+        if constant.value_varies || filled_inside {
+            return Field { schema, required: false, filled: true };
+        }
         if let Some(default) = field.default.clone().or(given) {
             self.default(&mut schema, default, path, span);
-        } else if field.computed_default {
-            self.report(
-                Diagnostic::warning(
-                    codes::DEFAULT,
-                    format!("the default of {path} is not plain data that its contract accepts"),
-                )
-                .at(span.clone(), "")
-                .note("the definition has no default here, and lets the field be missing"),
-            );
-            self.gap(path, Side::OnlyContract, "the default is computed", span);
+        } else if let Some(why) = &field.default_fails {
+            self.failed_default(why, path, span);
         }
-        let mut filled = field.default.is_some() || field.computed_default;
+        let mut filled = field.default.is_some() || field.default_fails.is_some();
         if field.given && schema.default.is_none() && refusal(&schema, &json!({})).is_none() {
             filled = true;
             // Rules are asked of a default before the defaults inside it are filled in: it would fail them.
@@ -169,10 +184,20 @@ impl<'a> Converter<'a> {
             }
         }
         let required = !field.optional && !filled && schema.default.is_none();
-        Field { schema, required }
+        Field { schema, required, filled: false }
     }
 
-    fn default(&mut self, schema: &mut Schema, default: Value, path: &str, span: &Span) {
+    /// Every object without the field would be refused by its own contract.
+    fn failed_default(&mut self, why: &str, path: &str, span: &Span) {
+        let why = why.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(": ");
+        self.report(
+            Diagnostic::error(codes::DEFAULT, format!("the default of {path} cannot be had: {why}"))
+                .at(span.clone(), "")
+                .note("the definition has no default here"),
+        );
+    }
+
+    pub(super) fn default(&mut self, schema: &mut Schema, default: Value, path: &str, span: &Span) {
         match refusal(schema, &default) {
             None => schema.default = Some(default),
             Some(why) => {
@@ -192,6 +217,19 @@ impl<'a> Converter<'a> {
     fn keep_common_patterns(&mut self, schema: &mut Schema, path: &str, span: &Span) {
         let patterns = std::mem::take(&mut schema.patterns);
         for one in patterns {
+            let wrong = pattern::is_one(&one).err().filter(|_| pattern::difference(&one).is_none());
+            if let Some(why) = wrong {
+                self.report(
+                    Diagnostic::error(
+                        codes::PATTERN,
+                        format!("this pattern is no regular expression: {why}"),
+                    )
+                    .at(span.clone(), "")
+                    .note("the definition leaves the pattern out"),
+                );
+                self.gap(path, Side::OnlyContract, format!("the pattern {one}"), span);
+                continue;
+            }
             match pattern::difference(&one) {
                 None => schema.patterns.push(one),
                 Some(why) => {
@@ -214,6 +252,7 @@ impl<'a> Converter<'a> {
     pub(super) fn fitting_list_type(&mut self, schema: &mut Schema, path: &str, span: &Span) {
         let Type::List(items) = &mut schema.of else { return };
         let trouble = match &schema.list_type {
+            Some(ListType::Map(keys)) if keys.is_empty() => Some("it has no keys".to_owned()),
             Some(ListType::Map(keys)) => match items.as_record_mut() {
                 None => Some("its items are no records".to_owned()),
                 Some(record) => keys.iter().find_map(|key| match record.fields.get(key) {

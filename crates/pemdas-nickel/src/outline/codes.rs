@@ -36,3 +36,5 @@ pub const MISSING_THE: &str = "PM0227";
 pub const UNPINNED: &str = "PM0228";
 /// More than a ConfigMap holds.
 pub const TOO_LARGE: &str = "PM0229";
+/// A name that an imported file does not have, or a pattern that leaves no room for its other names.
+pub const IMPORTED_NAME: &str = "PM0230";

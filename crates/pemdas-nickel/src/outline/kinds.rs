@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use pemdas_core::blueprint::{ContractRef, KindVersion, OwnedKind, Scope};
+use pemdas_core::crd::plural_of;
 use pemdas_core::diagnostic::{Diagnostic, Span};
 
 use super::codes;
@@ -36,6 +37,8 @@ const KIND_FIELDS: [&str; 9] = [
 /// What a version of a kind may say.
 const VERSION_FIELDS: [&str; 8] =
     ["spec", "status", "stored", "served", "deprecated", "columns", "scale", "convert"];
+/// How long names of a definition are at most.
+const LONGEST_NAME: usize = 63;
 /// How deep a contract is looked into for tags.
 const MAX_DEPTH: usize = 16;
 
@@ -109,6 +112,7 @@ impl Outliner<'_> {
             }
         }
         self.stored_version(&span, &kind, has("versions"));
+        self.served_names(spot, &kind);
         Some(kind)
     }
 
@@ -125,6 +129,43 @@ impl Outliner<'_> {
                 span,
                 format!("the kind has {} versions, of which {stored} are stored", kind.versions.len()),
                 "write `stored = true` on exactly one of them".to_owned(),
+            );
+        }
+    }
+
+    /// What the API server would refuse a definition for: its group, the length of its names, nothing that is served.
+    fn served_names(&mut self, spot: &Spot, kind: &OwnedKind) {
+        let span = self.span_of(&spot.field("group").path);
+        let ends = |end: &str| kind.group == end || kind.group.ends_with(&format!(".{end}"));
+        if !kind.group.is_empty() && !kind.group.contains('.') {
+            let message =
+                format!("the group \"{}\" has no dot, and belongs to Kubernetes itself", kind.group);
+            self.bad_kind(
+                &span,
+                message,
+                "a group is a domain that you own: `group = \"example.com\"`".to_owned(),
+            );
+        } else if ends("k8s.io") || ends("kubernetes.io") {
+            let message = format!("the group \"{}\" is Kubernetes' own, and needs its approval", kind.group);
+            self.bad_kind(
+                &span,
+                message,
+                "a group is a domain that you own: `group = \"example.com\"`".to_owned(),
+            );
+        }
+        let name = spot.path.last().map_or("", String::as_str);
+        let plural = kind.plural.clone().unwrap_or_else(|| plural_of(name));
+        if name.len() + "List".len() > LONGEST_NAME || plural.len() > LONGEST_NAME {
+            let message = format!("\"{name}\" is too long for a kind");
+            let hint =
+                format!("with `List` after it, and as plural, it has at most {LONGEST_NAME} characters");
+            self.bad_kind(&kind.span, message, hint);
+        }
+        if !kind.versions.is_empty() && kind.versions.values().all(|version| !version.served) {
+            self.bad_kind(
+                &kind.span,
+                "no version of the kind is served: nobody could make an object of it".to_owned(),
+                "leave `served = false` to versions that others have replaced".to_owned(),
             );
         }
     }

@@ -6,7 +6,9 @@
 pub mod codes;
 mod edges;
 mod failures;
+mod field_reads;
 mod identity;
+mod imported;
 mod kinds;
 mod kube_types;
 mod lints;
@@ -115,10 +117,11 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
     let mut drafts = Drafts::default();
     if let Some(blueprint) = &blueprint {
         kube_types::run(&mut outliner, blueprint);
-        drafts = kinds_draft(evaluator, blueprint);
+        drafts = kinds_draft(evaluator, blueprint, &field_reads::of(&trees));
         outliner.diagnostics.extend(check_conversions(evaluator, blueprint, &drafts));
         outliner.diagnostics.append(&mut drafts.diagnostics);
     }
+    imported::run(&mut outliner);
     Outline { blueprint, drafts, diagnostics: tidy(outliner.diagnostics) }
 }
 

@@ -177,9 +177,14 @@ impl<'e> Outliner<'e> {
 
 /// What may have been meant.
 pub(super) fn suggestion(name: &str, known: &[&str]) -> String {
-    let nearest = known.iter().map(|other| (strsim::osa_distance(name, other), *other)).min();
-    match nearest {
-        Some((distance, other)) if distance <= 1.max(name.len() / 3) => format!("did you mean `{other}`?"),
-        _ => format!("there are: {}", known.join(", ")),
+    match nearest(name, known) {
+        Some(other) => format!("did you mean `{other}`?"),
+        None => format!("there are: {}", known.join(", ")),
     }
+}
+
+/// The name that is so near that it may have been meant.
+pub(super) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+    let nearest = known.iter().map(|other| (strsim::osa_distance(name, other), *other)).min();
+    nearest.filter(|(distance, _)| *distance <= 1.max(name.len() / 3)).map(|(_, other)| other)
 }

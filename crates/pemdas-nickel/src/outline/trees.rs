@@ -220,6 +220,12 @@ impl<'a> Trees<'a> {
         self.files.get_key_value(&parts.join("/")).map(|(file, tree)| (file.as_str(), tree))
     }
 
+    /// The name of the file that an import names, whatever is in it: one of the blueprint, or of the library.
+    pub(super) fn imported_name(&self, importer: &str, path: &str) -> Option<String> {
+        let own = crate::engine::name_within(importer, path).filter(|name| self.texts.get(name).is_some());
+        own.or_else(|| crate::is_library_file(path).then(|| path.to_owned()))
+    }
+
     fn index(&mut self, at: At<'a>, path: &mut Vec<String>, steps: &mut usize) {
         if path.len() >= MAX_PATH {
             return;

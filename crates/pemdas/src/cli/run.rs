@@ -1,6 +1,6 @@
 //! `pemdas run`: the operator itself.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use clap::Args;
 use pemdas_core::{digest::Digest, world::Lease};
@@ -43,6 +43,9 @@ pub(super) struct Run {
     /// The namespace in which the operator keeps what is its own: its Lease and its key
     #[arg(long, value_name = "NAMESPACE", env = "PEMDAS_NAMESPACE", default_value = "pemdas-system")]
     own_namespace: String,
+    /// How many seconds pass before it is asked again what an account may see of a watch that it shares
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    recheck: u64,
     /// Lead without a Lease: only where no other copy can run
     #[arg(long)]
     alone: bool,
@@ -94,7 +97,11 @@ impl Run {
                 return could_not_run(&why.to_string(), Some(&hint));
             }
         };
-        let settings = Settings { namespaces: self.namespaces.iter().cloned().collect(), secret };
+        let settings = Settings {
+            namespaces: self.namespaces.iter().cloned().collect(),
+            secret,
+            recheck: Duration::from_secs(self.recheck),
+        };
         let (ready, waits_for) = watch::channel(vec!["the operator starts".to_owned()]);
         let (stop_serving, stopped_serving) = oneshot::channel::<()>();
         let serving = match self.serve(metrics, waits_for, stopped_serving).await {

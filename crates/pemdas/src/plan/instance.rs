@@ -107,7 +107,26 @@ pub(super) fn documents(text: &str) -> Result<Vec<Value>, String> {
         let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
         first.chars().take(200).collect::<String>()
     })?;
-    Ok(documents.into_iter().filter(|it| !it.is_null()).collect())
+    Ok(documents.into_iter().filter(|it| !it.is_null()).map(as_kubectl_sends).collect())
+}
+
+/// Whole numbers without a fraction: kubectl makes `2` of the `2.0` of a file before the API server sees it.
+fn as_kubectl_sends(mut value: Value) -> Value {
+    let mut todo = vec![&mut value];
+    while let Some(one) = todo.pop() {
+        match one {
+            Value::Number(number) if number.is_f64() => {
+                let shown = number.as_f64().filter(|it| it.fract() == 0.0).map(|it| format!("{it}"));
+                if let Some(whole) = shown.and_then(|text| text.parse::<i64>().ok()) {
+                    *one = whole.into();
+                }
+            }
+            Value::Array(items) => todo.extend(items),
+            Value::Object(fields) => todo.extend(fields.values_mut()),
+            _ => {}
+        }
+    }
+    value
 }
 
 /// What the roots of a blueprint are, in words.

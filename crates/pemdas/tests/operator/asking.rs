@@ -45,9 +45,16 @@ impl Said {
 }
 
 impl Space {
-    /// What `pemdas` says in this namespace, as the administrator.
+    /// What `pemdas` says in this namespace, as the administrator. Other tests have a kind `Shop` too: it is named with its group.
     fn asks(&self, arguments: &[&str]) -> Said {
-        said(arguments, &["-n", &self.name], bed().cluster.kubeconfig())
+        let whole = |it: &&str| match it.split_once('/') {
+            Some(("shop", name)) => format!("{}/{name}", self.kind("Shop")),
+            None if *it == "shop" => self.kind("Shop"),
+            _ => (*it).to_owned(),
+        };
+        let arguments: Vec<String> = arguments.iter().map(whole).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        said(&arguments, &["-n", &self.name], bed().cluster.kubeconfig())
     }
 
     fn shop(&self, name: &str) {
@@ -108,7 +115,7 @@ fn a_chain_of_waits_is_told_to_its_root_cause_with_times() {
     assert_eq!(link(1), ("first", "metadata.annotations.seen is missing, wants \"yes\""));
     assert_eq!(told["chain"][1]["rootCause"], true);
     assert_eq!(told["state"], "Reconciling");
-    let words = space.asks(&["explain", "Shop", "one"]);
+    let words = space.asks(&["explain", "shop", "one"]);
     assert!(words.out.contains("└ first: metadata.annotations.seen is missing"), "{}", words.out);
 
     let object = space.asks(&["explain", "cm/one-first", "-o", "yaml"]);
@@ -175,7 +182,11 @@ fn who_may_read_less_is_told_from_the_status_and_bad_input_gets_a_hint() {
         assert_eq!((told.status, told.out.as_str()), (2, ""), "{arguments:?}");
         assert!(told.errors.contains(words), "{arguments:?}: {}", told.errors);
     }
-    let elsewhere = said(&["explain", "shop/one", "-n", "default"], &[], bed().cluster.kubeconfig());
+    let elsewhere = said(
+        &["explain", &format!("{}/one", space.kind("Shop")), "-n", "default"],
+        &[],
+        bed().cluster.kubeconfig(),
+    );
     assert!(elsewhere.errors.contains(&format!("-n {}", space.name)), "{}", elsewhere.errors);
 
     space.kubectl(&["create", "serviceaccount", "reader"]).unwrap();
@@ -198,7 +209,8 @@ fn who_may_read_less_is_told_from_the_status_and_bad_input_gets_a_hint() {
     config["users"][0]["user"] = json!({ "token": token.trim() });
     std::fs::write(&path, config.to_string()).unwrap();
     let told = until("the right counts", || {
-        Some(said(&["explain", "shop/one"], &["-n", &space.name], &path)).filter(|it| it.status == 1)
+        Some(said(&["explain", &format!("{}/one", space.kind("Shop"))], &["-n", &space.name], &path))
+            .filter(|it| it.status == 1)
     });
     assert!(told.out.contains("told from the status"), "{}", told.out);
     assert!(told.out.contains("└ first: metadata.annotations.seen is missing"), "{}", told.out);

@@ -103,8 +103,8 @@ fn comparison(schema: &Schema, relation: &Relation) -> Result<(String, u64), Str
             _ => Err(format!("a list that only grows needs a bound of at most {MOST_ITEMS} items")),
         },
         _ => Err(format!(
-            "it is a {}; numbers, quantities and lists of strings or integers can be told to grow only",
-            schema.type_name()
+            "it is {}; numbers, quantities and lists of strings or integers can be told to grow only",
+            schema.a_type()
         )),
     }
 }

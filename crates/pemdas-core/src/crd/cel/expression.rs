@@ -56,6 +56,11 @@ pub(super) fn field_path(path: &str) -> Option<String> {
     path.split('.').all(plain).then(|| format!(".{path}"))
 }
 
+/// Says why no rule goes with a field that only the contract fills in.
+pub(super) fn unseen(path: &str) -> String {
+    format!("where `{path}` is missing, the contract computes it, and the API server sees nothing there")
+}
+
 /// A field that a rule names.
 pub(super) struct Named<'s> {
     /// Its value: `self.a.b`.
@@ -71,7 +76,7 @@ impl<'s> Named<'s> {
         let mut found = Named { value: "self".to_owned(), presence: Vec::new(), schema };
         for name in path.split('.') {
             let Some(record) = found.schema.as_record() else {
-                return Err(format!("`{path}` leads through a {}, not a record", found.schema.type_name()));
+                return Err(format!("`{path}` leads through {}, not a record", found.schema.a_type()));
             };
             let Some(field) = record.fields.get(name) else {
                 return Err(format!("there is no field `{path}`"));
@@ -79,6 +84,9 @@ impl<'s> Named<'s> {
             let Some(written) = escaped(name) else {
                 return Err(format!("rules cannot speak of a field that is called `{name}`"));
             };
+            if field.filled {
+                return Err(unseen(path));
+            }
             found.value = format!("{}.{written}", found.value);
             if !field.is_always_there() {
                 found.presence.push(format!("has({})", found.value));
@@ -118,8 +126,8 @@ impl<'s> Named<'s> {
             (Type::String | Type::Integer | Type::Boolean, literal) => literal.to_string(),
             _ => {
                 return Err(format!(
-                    "`{path}` is a {}: rules compare strings, numbers and booleans",
-                    self.schema.type_name()
+                    "`{path}` is {}: rules compare strings, numbers and booleans",
+                    self.schema.a_type()
                 ));
             }
         };

@@ -29,11 +29,12 @@ pub(super) fn price(schema: &Schema, rule: &str) -> Result<u64, String> {
     let parser = PrattParser::new().max_recursion_depth(DEEPEST).max_expression_node_count(MOST_PARTS);
     let expression = parser.parse(rule).map_err(|errors| match errors.errors.first() {
         // The position is of the expression's own text, counted from one.
-        // What could have stood there instead is a list of the grammar's own words.
-        Some(first) => {
-            let what = first.msg.split(" expecting ").next().unwrap_or_default().trim();
-            format!("{what} at `{}`", from(rule, first.pos))
+        // The messages speak of the grammar's own words.
+        Some(first) if first.msg.contains("<EOF>") => "it ends where more has to follow".to_owned(),
+        Some(first) if first.msg.starts_with("Syntax error") => {
+            format!("it cannot be read from `{}` on", from(rule, first.pos))
         }
+        Some(first) => format!("{} at `{}`", first.msg.trim(), from(rule, first.pos)),
         None => "it is no expression".to_owned(),
     })?;
     let Some(of_self) = Kind::of(schema) else {

@@ -20,7 +20,7 @@ pub(super) fn rules(schema: &Schema, wanted: &Wanted) -> Result<Vec<CelRule>, St
         return Ok(vec![made(wanted, rule.clone(), message, None, None)]);
     }
     if schema.as_record().is_none() {
-        return Err(format!("a rule about fields stands on a record, and this is a {}", schema.type_name()));
+        return Err(format!("a rule about fields stands on a record, and this is {}", schema.a_type()));
     }
     let words = wanted.relation.words();
     let plain = |rule: String| vec![made(wanted, rule, Some(words.clone()), None, None)];
@@ -103,10 +103,7 @@ fn ordered(
     let mut rules = Vec::new();
     for (field, name) in fields.iter().zip(names) {
         if !matches!(field.schema.of, Type::Integer | Type::Number) {
-            return Err(format!(
-                "`{name}` is a {}, and only numbers are put in order",
-                field.schema.type_name()
-            ));
+            return Err(format!("`{name}` is {}, and only numbers are put in order", field.schema.a_type()));
         }
     }
     for (index, (low, low_name)) in fields.iter().zip(names).enumerate() {

@@ -66,6 +66,8 @@ pub enum Verdict {
     Wait(String),
     /// Not at all, until a human changes something.
     Refused(Vec<String>),
+    /// Not at all: another blueprint made it.
+    Anothers(String),
 }
 
 /// What to do about a definition: `draft` is what we would write, `live` what is there.
@@ -87,7 +89,7 @@ pub fn judge(policy: Policy, draft: &Value, live: Option<&Value>, maker: &Maker)
     let mark = mark(live);
     if let Some(other) = mark.as_ref().filter(|it| it.maker.blueprint != maker.blueprint) {
         let why = format!("the kind of {name} belongs to the blueprint {}", other.maker.blueprint);
-        return Verdict::Refused(vec![why]);
+        return Verdict::Anothers(why);
     }
     let (Some(wanted), Some(given)) = (Given::read(draft), Given::read(live)) else {
         return Verdict::Refused(vec![format!("{name} is no definition that can be read")]);

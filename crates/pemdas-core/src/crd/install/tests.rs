@@ -97,8 +97,8 @@ fn an_older_revision_or_binary_never_writes_back() {
 fn a_kind_belongs_to_one_blueprint() {
     let there = live(&a(), Some(&Maker { blueprint: "ns/other".to_owned(), ..maker(1) }));
     for policy in [Policy::Create, Policy::Await, Policy::Publish] {
-        let Verdict::Refused(why) = judge(policy, &a(), Some(&there), &maker(1)) else { panic!() };
-        assert_eq!(why, ["the kind of things.example.com belongs to the blueprint ns/other"]);
+        let Verdict::Anothers(why) = judge(policy, &a(), Some(&there), &maker(1)) else { panic!() };
+        assert_eq!(why, "the kind of things.example.com belongs to the blueprint ns/other");
     }
 }
 

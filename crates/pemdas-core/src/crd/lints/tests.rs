@@ -53,10 +53,24 @@ fn each_piece_of_advice_is_given_where_it_applies_and_can_be_declined() {
             codes::UNBOUNDED,
         ),
     ];
+    let reads = |rule: &str| json!({ "text": { "type": "string", "description": "x", "x-kubernetes-validations": [{ "rule": rule }] } });
+    let cases = cases.into_iter().chain([
+        (reads("self.contains('x')"), codes::UNBOUNDED),
+        (
+            json!({ "inner": { "type": "object", "description": "x", "properties": { "hosts": { "type": "array", "description": "x", "items": { "type": "string" } } },
+                "x-kubernetes-validations": [{ "rule": "!has(self.hosts) || self.hosts.all(host, host != '')" }] } }),
+            codes::UNBOUNDED,
+        ),
+    ]);
     for (properties, code) in cases {
         assert_eq!(told(&properties, &[]), [code], "{properties}");
         assert_eq!(told(&properties, &[code]), Vec::<String>::new(), "{properties}");
     }
+    let cheap = json!({ "inner": { "type": "object", "description": "x", "properties": {
+        "a": { "type": "string", "description": "x" }, "b": { "type": "string", "description": "x" },
+        "short": { "type": "string", "maxLength": 9, "description": "x" },
+    }, "x-kubernetes-validations": [{ "rule": "has(self.a) != has(self.b) && self.a != 'x' && self.short == self.short" }] } });
+    assert_eq!(told(&cheap, &[]), Vec::<String>::new());
     let good = json!({
         "timeout": { "type": "string", "description": "x" }, "user": { "type": "string", "description": "x" },
         "enabled": { "type": "boolean", "description": "x" }, "seconds": { "type": "string", "description": "x" },

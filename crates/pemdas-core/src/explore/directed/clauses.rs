@@ -145,6 +145,42 @@ pub(super) fn a_contract_is_asked_of_the_evaluator() {
     clean(&sim);
 }
 
+pub(super) fn a_root_that_breaks_its_contract_is_left_as_it_is() {
+    let mut lab = chain();
+    lab.function("contract", &[], |spec| match spec["v"].as_u64() {
+        Some(9) => Answer::Error("v: 9 is too much".to_owned()),
+        _ => Answer::Value(json!({ "v": spec["v"], "filled": "yes" })),
+    });
+    let contract = ContractRef { path: vec!["contract".to_owned()], span: span() };
+    lab.blueprint.kinds.get_mut("App").unwrap().versions.get_mut("v1").unwrap().spec = Some(contract);
+    renamed_by(&mut lab, "a", &["root.spec"], |the| {
+        json!({
+            "apiVersion": "example.com/v1", "kind": "Thing", "metadata": { "name": "a-a" },
+            "spec": { "v": the["root"]["spec"]["v"], "filled": the["root"]["spec"]["filled"] },
+        })
+    });
+    let mut sim = at_rest(&[lab.clone()], json!({ "v": 1 }));
+    let spec = |sim: &Sim| sim.cluster.objects[&key("Thing", "a-a")].body["spec"].clone();
+    assert_eq!(spec(&sim), json!({ "v": 1, "filled": "yes" }), "templates see what the contract fills in");
+    sim.set_spec(&json!({ "v": 9 }));
+    sim.settle();
+    assert!(
+        !sim.is_ready() && sim.stalled().iter().any(|it| it.contains("v: 9 is too much")),
+        "{:?}",
+        sim.stalled()
+    );
+    assert_eq!(condition(&sim, "Stalled")["reason"], "BreaksContract");
+    assert_eq!(spec(&sim)["v"], 1, "nothing is changed");
+    sim.set_spec(&json!({ "v": 2 }));
+    assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+    assert_eq!(spec(&sim)["v"], 2);
+    sim.set_spec(&json!({ "v": 9 }));
+    sim.settle();
+    delete_root(&mut sim);
+    assert!(sim.settle() && !there(&sim, "Thing", "a-a") && sim.root().is_none(), "it can still be deleted");
+    clean(&sim);
+}
+
 fn renamed_by(lab: &mut Lab, node: &str, reads: &[&str], run: impl Fn(&Value) -> Value + 'static) {
     let function = answering(lab, &format!("nodes.{node}.template"), reads, run);
     let Body::Template(template) = &mut lab.node(node).body else { panic!("no template") };

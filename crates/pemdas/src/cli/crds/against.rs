@@ -73,7 +73,11 @@ impl Others {
         let breaking = changes.iter().filter(|change| change.verdict != Verdict::Safe);
         let told = breaking.map(|change| breaks(kind, change)).collect();
         compared.changes = Some(changes);
-        (compared, against::gaps(&new, old, self.whose), told)
+        let mut gaps = against::gaps(&new, old, self.whose);
+        for gap in &mut gaps {
+            gap.span = Some(kind.span_of(Some(&gap.version), &gap.path).clone());
+        }
+        (compared, gaps, told)
     }
 }
 
@@ -81,7 +85,7 @@ fn breaks(kind: &KindDraft, change: &Change) -> Diagnostic {
     let place = [change.version.as_deref().unwrap_or_default(), &change.path];
     let place = place.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
     Diagnostic::error(codes::BREAKING, format!("{} {place}: {}", kind.kind, change.what))
-        .at(kind.span.clone(), change.verdict.words())
+        .at(kind.span_of(change.version.as_deref(), &change.path).clone(), change.verdict.words())
         .hint("keep this version as it is and add a new one beside it, with conversions both ways")
 }
 

@@ -7,7 +7,7 @@ use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, L
 use super::functions::{FUNCTIONS, OPERATORS, ORDERED, Overload, Price, Shape};
 use super::kind::Kind;
 use crate::crd::cel::cost::{UNBOUNDED_ENTRIES, size_of};
-use crate::crd::cel::expression::escaped;
+use crate::crd::cel::expression::{escaped, unseen};
 use crate::crd::pattern;
 use crate::crd::schema::{Schema, Type};
 
@@ -126,6 +126,9 @@ impl<'s, 'e> Typing<'s, 'e> {
                 let Some((_, field)) = field else {
                     return Err(format!("there is no field `{}`", select.field));
                 };
+                if field.filled {
+                    return Err(unseen(&select.field));
+                }
                 Seen::of(&field.schema, cost).ok_or_else(|| {
                     format!("`{}` may be anything, and rules cannot see such fields", select.field)
                 })?

@@ -1,0 +1,136 @@
+//! Who may write now. An API server serves so many writes at a time; more of them only wait there instead of here.
+//!
+//! *The accident*: two hundred instances that all begin at once and each get every fifth write are all done at the very end, and
+//! say so meanwhile once a second. So who has begun goes on first: an instance that waits decides anew when its time comes, on
+//! what is known then. Blueprints wait in a circle, so that a crowded one delays no other.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::Arc,
+};
+
+use pemdas_core::{action::Action, decide::Decision};
+
+use super::{Hub, InstanceId, blueprints::BlueprintName, instances::Standing};
+
+/// Writes under way, before an instance that wants to write has to wait.
+const MAX_MOVING: usize = 24;
+/// When a status that will not last is thought of again while others wait, in milliseconds.
+const LATER: u64 = 1_000;
+
+/// Instances that want to write.
+#[derive(Default)]
+pub(super) struct Runway {
+    /// Since when they are on their way.
+    waiting: BTreeMap<BlueprintName, BTreeSet<(u64, InstanceId)>>,
+    circle: VecDeque<BlueprintName>,
+    /// Every write under way holds one.
+    under_way: Arc<()>,
+}
+
+/// A write that is under way until this is dropped.
+pub(super) struct Flight(#[expect(dead_code, reason = "it is held")] Arc<()>);
+
+impl Runway {
+    /// A write begins.
+    pub(super) fn flight(&self) -> Flight {
+        Flight(self.under_way.clone())
+    }
+
+    fn is_full(&self) -> bool {
+        Arc::strong_count(&self.under_way) > MAX_MOVING
+    }
+
+    fn push(&mut self, blueprint: &BlueprintName, since: u64, id: InstanceId) {
+        let waiting = self.waiting.entry(blueprint.clone()).or_default();
+        if waiting.is_empty() {
+            self.circle.push_back(blueprint.clone());
+        }
+        waiting.insert((since, id));
+    }
+
+    /// The next, if there is room: of the next blueprint the instance that is on its way for the longest time.
+    fn pop(&mut self) -> Option<InstanceId> {
+        if self.is_full() {
+            return None;
+        }
+        let blueprint = self.circle.pop_front()?;
+        let waiting = self.waiting.get_mut(&blueprint)?;
+        let next = waiting.pop_first();
+        if waiting.is_empty() {
+            self.waiting.remove(&blueprint);
+        } else {
+            self.circle.push_back(blueprint);
+        }
+        next.map(|(_, id)| id)
+    }
+}
+
+impl Hub {
+    /// Whether an instance may carry out what it decided; if not, it gets another turn when it may.
+    pub(super) fn may_write(&mut self, id: InstanceId, decision: &mut Decision) -> bool {
+        let (now, cleared) = (self.clock.now(), self.cleared == Some(id));
+        let Some(instance) = self.instances.get_mut(id) else { return false };
+        let writes = |it: &Action| !matches!(it, Action::Event(_) | Action::Render(_) | Action::Look { .. });
+        if !decision.actions.iter().any(writes) {
+            if instance.world.writes.is_empty() {
+                instance.moving = None;
+            }
+            return true;
+        }
+        let since = *instance.moving.get_or_insert(now);
+        let busy = self.runway.is_full() || !self.runway.circle.is_empty();
+        if busy && Standing::of(decision) == Standing::Reconciling {
+            // What will not last is not told while there is something to do.
+            let before = decision.actions.len();
+            decision.actions.retain(|it| !matches!(it, Action::Status { .. }));
+            if decision.actions.len() != before {
+                self.timers.insert((now + LATER, id));
+            }
+            if !decision.actions.iter().any(writes) {
+                return true;
+            }
+        }
+        if cleared || !busy {
+            return true;
+        }
+        self.runway.push(&instance.blueprint, since, id);
+        false
+    }
+
+    /// Gives turns to those who wait, as far as there is room.
+    pub(super) fn clear_runway(&mut self) {
+        while let Some(id) = self.runway.pop() {
+            self.cleared = Some(id);
+            self.turn(id);
+            self.cleared = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BlueprintName, InstanceId, MAX_MOVING, Runway};
+
+    #[test]
+    fn who_has_begun_goes_on_first_and_blueprints_take_turns() {
+        let (crowded, quiet) = (BlueprintName::new("n", "crowded"), BlueprintName::new("n", "quiet"));
+        let mut runway = Runway::default();
+        for (since, id) in [(5, 1), (3, 2), (4, 3)] {
+            runway.push(&crowded, since, InstanceId(id));
+        }
+        runway.push(&quiet, 9, InstanceId(4));
+        let order: Vec<_> = std::iter::from_fn(|| runway.pop()).collect();
+        assert_eq!(order, [2, 4, 3, 1].map(InstanceId));
+    }
+
+    #[test]
+    fn nobody_goes_while_as_many_are_under_way_as_may_be() {
+        let mut runway = Runway::default();
+        runway.push(&BlueprintName::new("n", "a"), 1, InstanceId(1));
+        let mut flights: Vec<_> = (0..MAX_MOVING).map(|_| runway.flight()).collect();
+        assert_eq!(runway.pop(), None);
+        flights.pop();
+        assert_eq!(runway.pop(), Some(InstanceId(1)));
+    }
+}

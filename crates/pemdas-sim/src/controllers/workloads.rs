@@ -1,0 +1,196 @@
+//! Controllers that play workloads: ready after a time, or failed, or now so and now so, as a scenario says.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::statuses::{self, Stage};
+use super::{path_of, send};
+use crate::api::Method;
+use crate::meta;
+use crate::server::Server;
+use crate::store::{Key, ResourceId};
+use crate::time::Time;
+
+/// How the workloads of a cluster behave. The first rule that is about an object counts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scenario {
+    /// The rules.
+    pub rules: Vec<Rule>,
+    /// How everything else behaves.
+    pub otherwise: Behaviour,
+}
+
+/// How some workloads behave. What is not said is not asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rule {
+    /// Of this kind.
+    pub kind: Option<String>,
+    /// In this namespace.
+    pub namespace: Option<String>,
+    /// Of this name.
+    pub name: Option<String>,
+    /// With this label.
+    pub label: Option<(String, String)>,
+    /// How they behave.
+    pub behaviour: Behaviour,
+}
+
+/// How a workload behaves, beginning anew whenever it is changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Behaviour {
+    /// After so many milliseconds.
+    pub after: u64,
+    /// What becomes of it.
+    pub outcome: Outcome,
+}
+
+/// What becomes of a workload.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is ready.
+    #[default]
+    Ready,
+    /// It fails, with this message.
+    Fails(String),
+    /// It is ready, then not, each for so many milliseconds.
+    Flaps(u64),
+    /// It makes no progress.
+    Hangs,
+}
+
+impl Default for Behaviour {
+    fn default() -> Self {
+        Self { after: 1_000, outcome: Outcome::Ready }
+    }
+}
+
+impl Scenario {
+    fn behaviour(&self, kind: &str, object: &Value) -> &Behaviour {
+        let label = |name: &str| object.pointer("/metadata/labels").and_then(|it| it.get(name));
+        let fits = |rule: &&Rule| {
+            rule.kind.as_deref().is_none_or(|it| it == kind)
+                && rule.namespace.as_deref().is_none_or(|it| it == meta::text(object, "namespace"))
+                && rule.name.as_deref().is_none_or(|it| it == meta::text(object, "name"))
+                && rule.label.as_ref().is_none_or(|(name, value)| label(name).is_some_and(|it| it == value))
+        };
+        self.rules.iter().find(fits).map_or(&self.otherwise, |rule| &rule.behaviour)
+    }
+}
+
+/// The kinds that are played.
+const PLAYED: &[(&str, &str, &str)] = &[
+    ("apps", "deployments", "Deployment"),
+    ("apps", "replicasets", "ReplicaSet"),
+    ("apps", "statefulsets", "StatefulSet"),
+    ("apps", "daemonsets", "DaemonSet"),
+    ("batch", "jobs", "Job"),
+    ("", "persistentvolumeclaims", "PersistentVolumeClaim"),
+    ("", "pods", "Pod"),
+    ("", "services", "Service"),
+];
+
+/// What the players remember.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Workloads {
+    scenario: Scenario,
+    /// By uid: of which spec, and since when.
+    begun: BTreeMap<String, (Value, Time)>,
+    next: Option<Time>,
+}
+
+impl Workloads {
+    pub(crate) fn new(scenario: Scenario) -> Self {
+        Self { scenario, ..Self::default() }
+    }
+
+    pub(crate) fn set(&mut self, scenario: Scenario) {
+        self.scenario = scenario;
+    }
+
+    pub(crate) fn next_event(&self) -> Option<Time> {
+        self.next
+    }
+
+    /// One pass over all workloads: whether something changed.
+    pub(crate) fn pass(&mut self, server: &mut Server, now: Time) -> bool {
+        self.next = None;
+        let mut changed = false;
+        let mut alive: BTreeMap<String, (Value, Time)> = BTreeMap::new();
+        for (group, plural, kind) in PLAYED {
+            let id = ResourceId { group: (*group).to_owned(), plural: (*plural).to_owned() };
+            let all: Vec<(Key, Value)> = server
+                .store()
+                .list(&id, None, None)
+                .map(|(key, it)| (key.clone(), Value::clone(it)))
+                .collect();
+            for (key, object) in all {
+                let uid = meta::text(&object, "uid").to_owned();
+                let spec = object.get("spec").cloned().unwrap_or_default();
+                let since = match self.begun.remove(&uid) {
+                    Some((same, since)) if same == spec => since,
+                    _ => now,
+                };
+                alive.insert(uid, (spec, since));
+                if meta::is_deleting(&object) {
+                    changed |= end_pod(server, now, kind, &key);
+                    continue;
+                }
+                let (stage, next) = stage(self.scenario.behaviour(kind, &object), since, now);
+                changed |= play(server, now, kind, &key, &object, &stage);
+                if let Some(next) = next {
+                    self.next = Some(self.next.map_or(next, |other| other.min(next)));
+                }
+            }
+        }
+        self.begun = alive;
+        changed
+    }
+}
+
+/// Where a workload stands, and when that changes.
+fn stage(behaviour: &Behaviour, since: Time, now: Time) -> (Stage, Option<Time>) {
+    let due = since.after(behaviour.after);
+    if matches!(behaviour.outcome, Outcome::Hangs) {
+        return (Stage::Progressing, None);
+    }
+    if now < due {
+        return (Stage::Progressing, Some(due));
+    }
+    match &behaviour.outcome {
+        Outcome::Fails(message) => (Stage::Failed(message.clone()), None),
+        Outcome::Flaps(every) => {
+            let every = (*every).max(1);
+            let turns = (now.0 - due.0) / every;
+            let stage = if turns.is_multiple_of(2) { Stage::Ready } else { Stage::Progressing };
+            (stage, Some(due.after((turns + 1) * every)))
+        }
+        Outcome::Ready | Outcome::Hangs => (Stage::Ready, None),
+    }
+}
+
+/// A pod that is to go ends at once: nobody waits for its processes.
+fn end_pod(server: &mut Server, now: Time, kind: &str, key: &Key) -> bool {
+    if kind != "Pod" {
+        return false;
+    }
+    let Some(path) = path_of(server, key) else { return false };
+    let body = json!({ "gracePeriodSeconds": 0 });
+    let before = server.store().revision();
+    send(server, now, Method::Delete, &path, "application/json", &body);
+    server.store().revision() != before
+}
+
+fn play(server: &mut Server, now: Time, kind: &str, key: &Key, object: &Value, stage: &Stage) -> bool {
+    let Some(status) = statuses::status(kind, object, stage, &now.text()) else { return false };
+    let old = object.get("status").cloned().unwrap_or(json!({}));
+    if old == status {
+        return false;
+    }
+    let Some(path) = path_of(server, key) else { return false };
+    let mut whole = object.clone();
+    whole["status"] = status;
+    let before = server.store().revision();
+    send(server, now, Method::Put, &format!("{path}/status"), "application/json", &whole);
+    server.store().revision() != before
+}

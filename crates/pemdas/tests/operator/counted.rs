@@ -1,0 +1,75 @@
+//! What the operator counts of itself, as Prometheus reads it.
+
+use std::{
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+};
+
+use serde_json::json;
+
+use super::{
+    bed::{Space, exclusive, until},
+    cost::CHAIN,
+    other::Other,
+};
+
+fn page(port: u16, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    Some(answer)
+}
+
+/// The value of a metric, all its labels taken together.
+fn value(page: &str, name: &str) -> u64 {
+    let lines = page.lines().filter(|it| it.strip_prefix(name).is_some_and(|it| it.starts_with(['{', ' '])));
+    lines.filter_map(|it| it.rsplit(' ').next()?.parse::<u64>().ok()).sum()
+}
+
+#[test]
+fn passes_requests_evaluations_and_instances_are_counted() {
+    let _alone = exclusive();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let operator =
+        Other::start(&["--own-namespace", "pemdas-system", "--listen", &format!("127.0.0.1:{port}")]);
+    let space = Space::new("counted");
+    space.blueprint("blueprint", CHAIN);
+    space.runs("blueprint");
+    until("it is ready", || page(port, "/readyz").filter(|it| it.starts_with("HTTP/1.1 200")));
+    space.instance("Chain", "one", &json!({ "value": "a" }));
+    space.ready("Chain", "one");
+    let of = format!("blueprint=\"{}/blueprint\"", space.name);
+    let shown = until("the instance is counted", || {
+        page(port, "/metrics")
+            .filter(|it| it.contains(&format!("pemdas_instances{{{of},state=\"ready\"}} 1")))
+    });
+    for name in [
+        "pemdas_reconciles_total",
+        "pemdas_requests_total",
+        "pemdas_evaluations_total",
+        "pemdas_memo_hits_total",
+        "pemdas_leading",
+    ] {
+        assert!(value(&shown, name) > 0, "{name} is not counted:\n{shown}");
+    }
+    for line in
+        ["pemdas_requests_total{verb=\"patch\",result=\"20", "pemdas_evaluations_total{result=\"value\"}"]
+    {
+        assert!(shown.contains(line), "{line} is not in\n{shown}");
+    }
+    assert!(shown.lines().any(|it| it.starts_with("pemdas_queue_depth ")), "{shown}");
+    assert!(!shown.contains("one"), "names of instances are no labels:\n{shown}");
+    // What was evaluated once is remembered: a change that matters to nobody costs no evaluation.
+    let before = (value(&shown, "pemdas_evaluations_total"), value(&shown, "pemdas_memo_hits_total"));
+    space.kubectl(&["annotate", "configmap", "one-b", "somebody=was-here"]).unwrap();
+    let after = until("it is passed over", || {
+        page(port, "/metrics").filter(|it| value(it, "pemdas_memo_hits_total") > before.1)
+    });
+    assert_eq!(value(&after, "pemdas_evaluations_total"), before.0);
+    // What is gone is not counted any more.
+    space.kubectl(&["delete", &space.kind("Chain"), "one", "--timeout=600s"]).unwrap();
+    space.kubectl(&["delete", "configmap", "blueprint", "--timeout=600s"]).unwrap();
+    until("nothing is left of it", || page(port, "/metrics").filter(|it| !it.contains(&of)));
+    drop(operator);
+}

@@ -1,0 +1,154 @@
+//! Who makes the definitions of kinds, and whose a kind is.
+
+use serde_json::{Value, json};
+
+use super::bed::{Space, a_while, bed, shared, until};
+
+const NOTE: &str = r#"
+let { Blueprint, .. } = import "pemdas/v1.ncl" in
+{
+  name = "note",
+  kinds.Note = { group = "GROUP", versions.v1.spec = { value | String | doc "A value" } },
+  nodes = {
+    instance = { root = kinds.Note, also = ["map"] },
+    map.template = fun the => {
+      apiVersion = "v1", kind = "ConfigMap", metadata.name = "%{the.root.metadata.name}-NAME", data.v = the.root.spec.value,
+    },
+  },
+} | Blueprint
+"#;
+
+/// Applies a blueprint that says who makes its definitions.
+fn blueprint(space: &Space, name: &str, policy: &str) {
+    let source = NOTE.replace("GROUP", &space.group).replace("NAME", name);
+    space.apply(&json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {
+            "name": name, "labels": { "pemdas.dev/blueprint": "" }, "annotations": { "pemdas.dev/crds": policy },
+        },
+        "data": { "main.ncl": source },
+    }));
+}
+
+fn crd(space: &Space) -> String {
+    format!("notes.{}", space.group)
+}
+
+fn says(space: &Space, name: &str, words: &str) -> Value {
+    until(&format!("{name} says: {words}"), || {
+        space
+            .told(name)
+            .filter(|it| it["definitions"][crd(space)].as_str().is_some_and(|it| it.contains(words)))
+    })
+}
+
+#[test]
+fn published_definitions_are_taken_from_the_config_map() {
+    let _running = shared();
+    let space = Space::new("publish");
+    blueprint(&space, "blueprint", "publish");
+    says(&space, "blueprint", "somebody has to install");
+    assert!(space.get("crd", &crd(&space)).is_none(), "nobody but a human makes it");
+    let published = until("it is published", || {
+        let map = space.get("configmap", "blueprint")?;
+        map["metadata"]["annotations"]["pemdas.dev/definitions"].as_str().map(str::to_owned)
+    });
+    bed().cluster.apply(&published).unwrap();
+    space.runs("blueprint");
+    space.instance("Note", "one", &json!({ "value": "a" }));
+    space.ready("Note", "one");
+    // Somebody who wants it otherwise says so, and what was published goes.
+    blueprint(&space, "blueprint", "create");
+    until("it is taken back", || {
+        let map = space.get("configmap", "blueprint")?;
+        map["metadata"]["annotations"]["pemdas.dev/definitions"].is_null().then_some(())
+    });
+    space.ready("Note", "one");
+}
+
+#[test]
+fn an_awaited_definition_is_picked_up_and_its_return_too() {
+    let _running = shared();
+    let (space, other) = (Space::new("await"), Space::new("await-other"));
+    blueprint(&space, "blueprint", "await");
+    says(&space, "blueprint", "somebody has to install");
+    other.blueprint("blueprint", &NOTE.replace("NAME", "map"));
+    other.runs("blueprint");
+    other.instance("Note", "one", &json!({ "value": "a" }));
+    other.ready("Note", "one");
+    // The same definition, made by a hand: without a word of who made it.
+    let mut there = other.get("crd", &crd(&other)).unwrap();
+    there["metadata"] = json!({ "name": crd(&space) });
+    there["spec"]["group"] = json!(space.group);
+    there.as_object_mut().unwrap().remove("status");
+    bed().cluster.apply(&there.to_string()).unwrap();
+    space.runs("blueprint");
+    space.instance("Note", "one", &json!({ "value": "a" }));
+    space.ready("Note", "one");
+    space.kubectl(&["delete", "crd", &crd(&space), "--timeout=600s"]).unwrap();
+    says(&space, "blueprint", "somebody has to install");
+    space.gone("configmap", "one-blueprint");
+    bed().cluster.apply(&there.to_string()).unwrap();
+    space.runs("blueprint");
+    space.instance("Note", "two", &json!({ "value": "b" }));
+    space.ready("Note", "two");
+    other.instance("Note", "one", &json!({ "value": "b" }));
+    other.ready("Note", "one");
+}
+
+#[test]
+fn a_definition_that_disappears_is_made_again() {
+    let _running = shared();
+    let space = Space::new("again");
+    blueprint(&space, "blueprint", "create");
+    space.runs("blueprint");
+    space.instance("Note", "one", &json!({ "value": "a" }));
+    space.ready("Note", "one");
+    let uid = space.get("crd", &crd(&space)).unwrap()["metadata"]["uid"].clone();
+    space.kubectl(&["delete", "crd", &crd(&space), "--timeout=600s"]).unwrap();
+    until("it is made again", || space.get("crd", &crd(&space)).filter(|it| it["metadata"]["uid"] != uid));
+    space.gone("configmap", "one-blueprint");
+    space.instance("Note", "two", &json!({ "value": "b" }));
+    space.ready("Note", "two");
+}
+
+#[test]
+fn a_second_blueprint_that_owns_the_same_kind_serves_nothing_of_it() {
+    let _running = shared();
+    let space = Space::new("owners");
+    blueprint(&space, "first", "create");
+    space.runs("first");
+    blueprint(&space, "second", "create");
+    says(&space, "second", &format!("belongs to the blueprint {}/first", space.name));
+    space.instance("Note", "one", &json!({ "value": "a" }));
+    space.ready("Note", "one");
+    a_while();
+    assert!(space.get("configmap", "one-second").is_none(), "it is the first one's");
+}
+
+#[test]
+fn of_two_blueprints_that_await_a_kind_the_older_has_it_and_the_other_inherits_it() {
+    let _running = shared();
+    let (space, maker) = (Space::new("awaiting"), Space::new("awaiting-maker"));
+    maker.blueprint("blueprint", &NOTE.replace("NAME", "map"));
+    maker.runs("blueprint");
+    let mut there = maker.get("crd", &crd(&maker)).unwrap();
+    there["metadata"] = json!({ "name": crd(&space) });
+    there["spec"]["group"] = json!(space.group);
+    there.as_object_mut().unwrap().remove("status");
+    bed().cluster.apply(&there.to_string()).unwrap();
+    blueprint(&space, "older", "await");
+    space.runs("older");
+    // Ages are counted in seconds.
+    a_while();
+    blueprint(&space, "newer", "await");
+    says(&space, "newer", &format!("belongs to the blueprint {}/older", space.name));
+    space.instance("Note", "one", &json!({ "value": "a" }));
+    until("the older serves it", || space.get("configmap", "one-older"));
+    a_while();
+    assert!(space.get("configmap", "one-newer").is_none());
+    space.kubectl(&["delete", &space.kind("Note"), "one", "--timeout=600s"]).unwrap();
+    space.kubectl(&["delete", "configmap", "older", "--timeout=600s"]).unwrap();
+    space.instance("Note", "two", &json!({ "value": "a" }));
+    until("the newer serves it", || space.get("configmap", "two-newer"));
+}
