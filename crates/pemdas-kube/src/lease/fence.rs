@@ -10,7 +10,10 @@ use tokio::time::Instant;
 /// Whether a write of an epoch may still be sent. Clones stand in the same place; the usual one stands open, for whoever
 /// leads without a Lease.
 #[derive(Debug, Clone, Default)]
-pub struct Fence(Option<Arc<Mutex<Option<(u64, Instant)>>>>);
+pub struct Fence(Option<Arc<Mutex<Until>>>);
+
+/// The epoch in which may be written, and until when; nothing while not at all.
+type Until = Option<(u64, Instant)>;
 
 impl Fence {
     /// One that is closed.

@@ -6,7 +6,9 @@
 #[allow(dead_code, reason = "the tests of the operator use the rest")]
 #[path = "../operator/bed.rs"]
 mod bed;
+mod canary;
 mod copies;
+mod fairness;
 mod hands;
 mod input;
 mod life;

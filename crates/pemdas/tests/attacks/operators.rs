@@ -184,7 +184,8 @@ impl Operator {
     pub(crate) fn page(&self, path: &str) -> String {
         let log = self.log();
         let lines = log.lines().filter_map(|it| serde_json::from_str::<Value>(it).ok());
-        let served = lines.filter(|it| it["fields"]["message"] == "health and metrics are served").last();
+        let served =
+            lines.filter(|it| it["fields"]["message"] == "health and metrics are served").next_back();
         let served = served.expect("it is served");
         let mut stream = TcpStream::connect(served["fields"]["address"].as_str().unwrap()).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();

@@ -91,10 +91,6 @@ impl Bed {
     fn operator(&self) -> MutexGuard<'_, Option<Operator>> {
         self.operator.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
-
-    pub(crate) fn log(&self) -> String {
-        fs::read_to_string(self.folder.path().join("log")).unwrap()
-    }
 }
 
 /// Tests that stop the operator exclude all others.
