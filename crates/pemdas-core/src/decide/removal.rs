@@ -128,6 +128,9 @@ impl Pass<'_> {
         for later in blockers.into_iter().flatten() {
             let Some(other) = self.inventory.get(later).map(|it| &it.claim) else { continue };
             let slot = Slot::new(&other.node, &other.member);
+            if other.attempt.is_some() && !self.is_running(&slot, other) && !mutant!(EndedOncesUse) {
+                continue;
+            }
             let member = self.nodes.get(&slot.node).and_then(|it| it.members.get(&slot.member));
             let stays = member.is_some_and(|it| it.key.as_ref() == Some(later));
             if stays && replaces_first {
@@ -147,6 +150,13 @@ impl Pass<'_> {
             causes.push(Cause::Waits { on: slot, reasons: Vec::new() });
         }
         causes
+    }
+
+    /// Whether a once-object is of an attempt that has not ended: one that has uses nothing any more.
+    fn is_running(&self, slot: &Slot, claim: &Claim) -> bool {
+        let entry = self.ledger().and_then(|it| it.entries.get(slot));
+        let unknown = self.ledger().is_none();
+        unknown || entry.is_some_and(|it| it.end.is_none() && Some((it.key, it.attempt)) == claim.attempt)
     }
 
     /// Deletes an object, or lets it go where it is to stay.
@@ -175,10 +185,7 @@ impl Pass<'_> {
             .collect();
         for Item { live, claim, .. } in idle {
             let slot = Slot::new(&claim.node, &claim.member);
-            let entry = self.ledger().and_then(|it| it.entries.get(&slot));
-            let running =
-                entry.is_some_and(|it| it.end.is_none() && Some((it.key, it.attempt)) == claim.attempt);
-            if running {
+            if self.ledger().is_some() && self.is_running(&slot, &claim) {
                 let found = super::pass::Found::Present(super::pass::Data::Live(live.clone()));
                 let ended = self.judge_shape(&crate::shape::Shape::Finished, &found).truth == Truth::True;
                 if (ended || live.terminating)

@@ -8,7 +8,7 @@ use crate::action::Action;
 use crate::blueprint::{OnDelete, Replace};
 use crate::decide::decide;
 use crate::explore::lab::{Lab, key};
-use crate::explore::properties::{chain, diamond, drain, renamed, replaced};
+use crate::explore::zoo::{chain, diamond, drain, renamed, replaced};
 use crate::explore::sim::Sim;
 use crate::world::{FINALIZER, Lease};
 

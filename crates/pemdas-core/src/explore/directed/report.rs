@@ -9,7 +9,7 @@ use crate::blueprint::{Body, OnImmutable};
 use crate::decide::decide;
 use crate::evaluate::Answer;
 use crate::explore::lab::{Lab, key, kind, shape};
-use crate::explore::properties::{chain, diamond, drain, fleet};
+use crate::explore::zoo::{chain, diamond, drain, fleet};
 use crate::explore::sim::{Fault, Sim};
 use crate::ledger::Slot;
 use crate::shape::Shape;
