@@ -77,6 +77,18 @@ pub enum Action {
         /// The resourceVersion it must have.
         resource_version: u64,
     },
+    /// Read the ledger of an earlier root of the same identity, to take it over.
+    ReadLedgerOf {
+        /// The name of that root's instance.
+        instance: String,
+    },
+    /// Delete the ledger of an earlier root: it was taken over.
+    ForgetLedgerOf {
+        /// The name of that root's instance.
+        instance: String,
+        /// The resourceVersion it must have.
+        resource_version: u64,
+    },
     /// Set which of our finalizers the root has. Always as Pemdas itself, never as the blueprint's account.
     Finalize {
         /// The uid the root must have.
@@ -150,6 +162,8 @@ impl Action {
             Self::Render(_)
             | Self::Look { .. }
             | Self::ReadLedger
+            | Self::ReadLedgerOf { .. }
+            | Self::ForgetLedgerOf { .. }
             | Self::Record { .. }
             | Self::Forget { .. }
             | Self::Event(_) => json!(null),
@@ -161,7 +175,13 @@ impl Action {
     #[must_use]
     pub fn moves_the_cluster(&self) -> bool {
         self.written().is_some()
-            || matches!(self, Self::Record { .. } | Self::Forget { .. } | Self::Finalize { .. })
+            || matches!(
+                self,
+                Self::Record { .. }
+                    | Self::Forget { .. }
+                    | Self::ForgetLedgerOf { .. }
+                    | Self::Finalize { .. }
+            )
     }
 }
 

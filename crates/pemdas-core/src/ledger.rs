@@ -96,6 +96,18 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// An attempt that begins.
+    #[must_use]
+    pub fn begun(key: Digest, attempt: u32, retries: u32) -> Self {
+        Self { key, attempt, retries, end: None, result: Value::Null, due: false, vain: false }
+    }
+
+    /// A first key that is only taken as a baseline: passed without an attempt.
+    #[must_use]
+    pub fn baseline(key: Digest) -> Self {
+        Self { end: Some(End::Passed), ..Self::begun(key, 0, 0) }
+    }
+
     /// Whether it was passed for this key, and nothing made it due since.
     #[must_use]
     pub fn passed_for(&self, key: Digest) -> bool {

@@ -63,7 +63,7 @@ impl Pass<'_> {
                 member.causes.push(Cause::stalled(reason::UNREADABLE, text));
             }
             Owner::Another { uid, root } => {
-                let same_root = root.as_ref() == Some(&self.facts.root().key);
+                let same_root = super::reclaim::is_dead(self.facts.all(), &uid, root.as_ref());
                 if same_root && self.annotation("reclaim") == Some(uid.as_str()) && member.open == Truth::True
                 {
                     self.change(desired, live, Some(live.resource_version), true, member);
@@ -96,14 +96,8 @@ impl Pass<'_> {
 
     fn create(&mut self, slot: &Slot, node: &Node, desired: &Desired, member: &mut Member, holds: &[Cause]) {
         let last = self.facts.vanished(&desired.key) == Some(desired.digest) && !mutant!(NoRepairWhileHeld);
-        if member.open != Truth::True && !last && !mutant!(HeldCreates) {
-            member.causes.extend(holds.iter().cloned());
-            if member.causes.is_empty() {
-                member.causes.push(Cause::Pending("it is held".to_owned()));
-            }
-            return;
-        }
-        if !self.approved(slot, node, desired, member) || !self.finalized(&desired.key, member) {
+        let may = last || mutant!(HeldCreates);
+        if !self.may_act(slot, node, desired, member, holds, may) {
             return;
         }
         if node.replace == Replace::Before && !mutant!(ReplaceBeforeAtOnce) {
@@ -155,24 +149,11 @@ impl Pass<'_> {
             );
             return;
         }
-        if member.open != Truth::True && !mutant!(HeldChanges) {
-            member.causes.extend(holds.iter().cloned());
-            if member.causes.is_empty() {
-                member.causes.push(Cause::Pending("it is held as it is".to_owned()));
-            }
-            return;
-        }
-        if !self.approved(slot, node, desired, member) || !self.finalized(&desired.key, member) {
+        if !self.may_act(slot, node, desired, member, holds, mutant!(HeldChanges)) {
             return;
         }
         let force = node.conflict == Conflict::Force || mutant!(ForceNew);
-        let action = Action::Change {
-            key: live.key.clone(),
-            uid: live.uid.clone(),
-            resource_version: version,
-            body: self.body(desired).clone(),
-            force,
-        };
+        let action = self.changing(desired, live, version, force);
         let refused = self.facts.refused(&live.key).filter(|it| it.tried == action.tried());
         match refused.map(|it| &it.refusal) {
             Some(Refusal::Immutable(field)) if node.on_immutable == OnImmutable::Recreate => {
@@ -207,14 +188,38 @@ impl Pass<'_> {
         if !self.finalized(&desired.key, member) {
             return;
         }
-        let action = Action::Change {
+        let action = self.changing(desired, live, version, force);
+        self.send(action, member);
+    }
+
+    fn changing(&self, desired: &Desired, live: &Live, version: Option<u64>, force: bool) -> Action {
+        Action::Change {
             key: live.key.clone(),
             uid: live.uid.clone(),
             resource_version: version,
             body: self.body(desired).clone(),
             force,
-        };
-        self.send(action, member);
+        }
+    }
+
+    /// Whether something new may be written: not over a closed edge, nor before a human or our finalizer.
+    fn may_act(
+        &mut self,
+        slot: &Slot,
+        node: &Node,
+        desired: &Desired,
+        member: &mut Member,
+        holds: &[Cause],
+        all_the_same: bool,
+    ) -> bool {
+        if member.open != Truth::True && !all_the_same {
+            member.causes.extend(holds.iter().cloned());
+            if member.causes.is_empty() {
+                member.causes.push(Cause::Pending("it is held as it is".to_owned()));
+            }
+            return false;
+        }
+        self.approved(slot, node, desired, member) && self.finalized(&desired.key, member)
     }
 
     fn send(&mut self, action: Action, member: &mut Member) {

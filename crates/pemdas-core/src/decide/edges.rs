@@ -263,10 +263,11 @@ impl Pass<'_> {
         let judgement = self.judge(until, &member.found, edges, each);
         let settled = if once { Truth::from(member.end.is_some()) } else { member.settled };
         let settled = if mutant!(UntilWithoutSettled) { Truth::True } else { settled };
-        (
-            judgement.truth.and(settled),
-            if judgement.truth == Truth::True { own(member) } else { judgement.why },
-        )
+        // What is not known because it waits itself says why in its own place.
+        let waits = member.causes.iter().any(|it| matches!(it, Cause::Waits { .. }));
+        let elsewhere = waits && matches!(member.found, Found::Unknown(_));
+        let why = if judgement.truth == Truth::True || elsewhere { own(member) } else { judgement.why };
+        (judgement.truth.and(settled), why)
     }
 
     /// Waiting for the absence of something that a node makes or makes go: always by the live objects, also when

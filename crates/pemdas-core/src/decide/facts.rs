@@ -49,6 +49,11 @@ impl<'a> Facts<'a> {
         self.world.now
     }
 
+    /// Until when a write of the process that led before may still arrive.
+    pub(super) fn late_until(&self) -> u64 {
+        self.world.led_since.saturating_add(super::LATE_WRITES)
+    }
+
     pub(super) fn root(&self) -> &'a RootFact {
         &self.world.root
     }

@@ -253,6 +253,9 @@ fn case<'a>(program: Option<&'a Program>, world: &'a World) -> Case<'a> {
     if root.terminating || !world.root.selected || deleting {
         return decided(super::deletion::delete(program, world, root));
     }
+    if let Some(decision) = super::reclaim::take_over(world, root) {
+        return decided(decision);
+    }
     match program {
         Some(program) => Case::Present(program, root),
         None => decided(idle(&Cause::stalled(reason::ERROR, "no revision of the blueprint can run"))),

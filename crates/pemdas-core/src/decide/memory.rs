@@ -25,6 +25,15 @@ use crate::{
     world::{FINALIZER, Live, ObjectKey},
 };
 
+/// A once, as a step comes to it.
+struct Coming<'o> {
+    slot: &'o Slot,
+    node: &'o Node,
+    edges: &'o Edges,
+    each: Option<&'o Value>,
+    need: Truth,
+}
+
 impl Pass<'_> {
     /// A once; nothing where its key is null: not due, as if not needed.
     pub(super) fn once(
@@ -67,28 +76,22 @@ impl Pass<'_> {
         if let Some(why) = kind.and_then(|kind| self.facts.blind(&kind)) {
             return Some(member.unknown(Cause::Unknown(why)));
         }
+        let once = Coming { slot, node, edges: &edges, each, need };
         match ledger.entries.get(slot) {
             Some(entry) if entry.attempted_for(key) => {
-                self.current(slot, node, entry, &edges, each, &mut member);
+                self.current(&once, entry, &mut member);
                 if entry.end.is_none() {
-                    self.start(slot, node, entry, identity, rendered, need, &edges, &mut member);
+                    self.start(&once, entry, identity, rendered, &mut member);
                 }
             }
-            entry => self.due(slot, node, entry, key, need, &edges, each, &mut member),
+            entry => self.due(&once, entry, key, &mut member),
         }
         Some(member)
     }
 
     /// The attempt of the current key: done, failed, cut, or running.
-    fn current(
-        &mut self,
-        slot: &Slot,
-        node: &Node,
-        entry: &Entry,
-        edges: &Edges,
-        each: Option<&Value>,
-        member: &mut Member,
-    ) {
+    fn current(&mut self, once: &Coming<'_>, entry: &Entry, member: &mut Member) {
+        let Coming { slot, node, .. } = *once;
         member.end = entry.end;
         match entry.end {
             Some(End::Passed) => {
@@ -115,7 +118,7 @@ impl Pass<'_> {
                     self.record().resumed = nonce;
                 }
             }
-            None => self.watch(slot, node, entry, edges, each, member),
+            None => self.watch(once, entry, member),
         }
     }
 
@@ -133,15 +136,8 @@ impl Pass<'_> {
     }
 
     /// Looks for the end of an attempt and records it.
-    fn watch(
-        &mut self,
-        slot: &Slot,
-        node: &Node,
-        entry: &Entry,
-        edges: &Edges,
-        each: Option<&Value>,
-        member: &mut Member,
-    ) {
+    fn watch(&mut self, once: &Coming<'_>, entry: &Entry, member: &mut Member) {
+        let Coming { slot, node, edges, each, .. } = *once;
         let Some(live) = self.object_of(slot, entry) else { return };
         member.key = Some(live.key.clone());
         if let Some(cause) = self.unseen(&live.key) {
@@ -206,18 +202,15 @@ impl Pass<'_> {
     }
 
     /// Creates the object of an attempt that is on record. It is never changed: what runs, runs.
-    #[expect(clippy::too_many_arguments, reason = "an attempt, its object, and who asks")]
     fn start(
         &mut self,
-        slot: &Slot,
-        node: &Node,
+        once: &Coming<'_>,
         entry: &Entry,
         identity: Result<ObjectKey, Cause>,
         rendered: Result<Rendered, Cause>,
-        need: Truth,
-        edges: &Edges,
         member: &mut Member,
     ) {
+        let Coming { slot, node, edges, need, .. } = *once;
         if self.object_of(slot, entry).is_some() {
             return;
         }
@@ -240,20 +233,10 @@ impl Pass<'_> {
     }
 
     /// A new attempt is due: after an unfinished one has ended, and once its edges are open.
-    #[expect(clippy::too_many_arguments, reason = "what is recorded, what is wanted, and who asks")]
-    fn due(
-        &mut self,
-        slot: &Slot,
-        node: &Node,
-        entry: Option<&Entry>,
-        key: Digest,
-        need: Truth,
-        edges: &Edges,
-        each: Option<&Value>,
-        member: &mut Member,
-    ) {
+    fn due(&mut self, once: &Coming<'_>, entry: Option<&Entry>, key: Digest, member: &mut Member) {
+        let Coming { slot, node, edges, need, .. } = *once;
         if let Some(entry) = entry.filter(|it| it.end.is_none() && !mutant!(SupersededIsForgotten)) {
-            self.supersede(slot, node, entry, edges, each, member);
+            self.supersede(once, entry, member);
             return;
         }
         if let Some(entry) = entry {
@@ -261,16 +244,7 @@ impl Pass<'_> {
         }
         let first = entry.is_none();
         if first && node.first == First::Skip && need == Truth::True {
-            let entry = Entry {
-                key,
-                attempt: 0,
-                retries: 0,
-                end: Some(End::Passed),
-                result: Value::Null,
-                due: false,
-                vain: false,
-            };
-            self.record().entries.insert(slot.clone(), entry);
+            self.record().entries.insert(slot.clone(), Entry::baseline(key));
             return;
         }
         if member.open != Truth::True || need != Truth::True {
@@ -287,15 +261,8 @@ impl Pass<'_> {
     }
 
     /// An unfinished attempt for another key: waited for, or cancelled; never run beside another.
-    fn supersede(
-        &mut self,
-        slot: &Slot,
-        node: &Node,
-        entry: &Entry,
-        edges: &Edges,
-        each: Option<&Value>,
-        member: &mut Member,
-    ) {
+    fn supersede(&mut self, once: &Coming<'_>, entry: &Entry, member: &mut Member) {
+        let Coming { slot, node, .. } = *once;
         let Some(live) = self.object_of(slot, entry) else {
             let kind = member.key.as_ref().map(|it| &it.kind);
             let in_flight = self.facts.unseen_of(kind);
@@ -304,13 +271,20 @@ impl Pass<'_> {
                 member.causes.extend(cause);
                 return;
             }
+            let until = self.facts.late_until();
+            if self.facts.now() < until && !mutant!(LateAttempts) {
+                self.wake_at(until);
+                let text = "a write of the process that led before may still arrive";
+                member.causes.push(Cause::Pending(text.to_owned()));
+                return;
+            }
             // Never begun, or gone without a trace: either way it did not pass.
             if let Some(next) = self.record().entries.get_mut(slot) {
                 next.end = Some(End::Cut);
             }
             return;
         };
-        self.watch(slot, node, entry, edges, each, member);
+        self.watch(once, entry, member);
         if self.next_ledger().entries.get(slot).is_some_and(|it| it.end.is_some()) {
             return;
         }

@@ -10,6 +10,7 @@
 //! | `settled` | 3: caught up, settled, ready; 10: failed |
 //! | `edges` | 4: when an edge is open |
 //! | `node`, `converge` | 5, 6, 11: who may act, what a closed edge holds, whose an object is |
+//! | `reclaim` | 11: what a dead root left |
 //! | `removal` | 7: what goes, and in which order |
 //! | `deletion` | 8: the end of an instance |
 //! | `memory`, `states` | 9: states and onces |
@@ -28,6 +29,7 @@ mod memory;
 mod need;
 mod node;
 mod pass;
+mod reclaim;
 mod removal;
 mod report;
 mod settled;
@@ -53,6 +55,10 @@ pub use memo::Memo;
 pub use node::MAX_MEMBERS;
 pub(crate) use report::REPORT;
 pub use why::{Cause, MAX_CAUSES, MAX_CHAIN, NodeState, Phase, chain, reason};
+
+/// How long a write of a process that lost the lease may be on its way, in milliseconds: an API server gives up on a
+/// request after a minute. Kubernetes has no fencing; where a precondition cannot refuse such a write, it is waited for.
+pub const LATE_WRITES: u64 = 60_000;
 
 /// What an instance is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

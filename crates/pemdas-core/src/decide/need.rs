@@ -121,6 +121,12 @@ impl Pass<'_> {
                 self.instance.push(Cause::stalled(reason::ERROR, text));
                 Truth::Unknown
             }
+            // What the root does not say, nobody will say by and by: a human has to.
+            Asked::Unknown(text) if text.starts_with("the.root.") && !mutant!(MissingIsUnknown) => {
+                let text = format!("the condition of {to}: {text}");
+                self.instance.push(Cause::stalled(reason::ERROR, text));
+                Truth::Unknown
+            }
             Asked::Unknown(text) => {
                 self.instance.push(Cause::Unknown(format!("whether {from} needs {to}: {text}")));
                 Truth::Unknown

@@ -155,7 +155,7 @@ impl Pass<'_> {
         if self.program.states.contains_key(&slot.node) {
             return self.object_with_states(slot, node, &edges, each, need, identity, member, frozen);
         }
-        let own = member.found.clone();
+        let own = self.own(&member);
         match self.desired(slot, node, &template.function, &edges, each, identity, &own, None) {
             Err(cause) => {
                 member = member.unknown(cause);
@@ -172,6 +172,14 @@ impl Pass<'_> {
         }
         self.finish_member(node, &mut member, &edges, each, frozen);
         member
+    }
+
+    /// What a template sees of its own object: one that is not ours is none.
+    pub(super) fn own(&self, member: &Member) -> Found {
+        match &member.key {
+            Some(key) if self.is_foreign(key) => Found::Absent,
+            _ => member.found.clone(),
+        }
     }
 
     /// From applied to settled to ready.

@@ -296,7 +296,8 @@ impl<'a> Pass<'a> {
         mode: Mode,
         root_input: Arc<Value>,
     ) -> Self {
-        let unseen = world.ledger_write.is_some() && !mutant!(UnseenLedger);
+        let unseen = (world.ledger_write.is_some() && !mutant!(UnseenLedger))
+            || super::reclaim::is_unreadable(world, root);
         let ledger = match &world.ledger {
             _ if unseen => None,
             LedgerFact::Unknown | LedgerFact::Unreadable => None,
@@ -340,6 +341,10 @@ impl<'a> Pass<'a> {
         }
         if self.facts.all().ledger == LedgerFact::Unreadable {
             self.instance.push(Cause::stalled(reason::UNREADABLE, "the ledger cannot be read"));
+        }
+        if super::reclaim::is_unreadable(self.facts.all(), self.root) {
+            let text = "the ledger of the earlier root cannot be read";
+            self.instance.push(Cause::stalled(reason::UNREADABLE, text));
         }
     }
 

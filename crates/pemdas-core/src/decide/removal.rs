@@ -127,10 +127,10 @@ impl Pass<'_> {
         }
         for later in blockers.into_iter().flatten() {
             let Some(other) = self.inventory.get(later).map(|it| &it.claim) else { continue };
-            if self.has_ended(other) {
+            let slot = Slot::new(&other.node, &other.member);
+            if other.attempt.is_some() && !self.is_running(&slot, other) && !mutant!(EndedOncesUse) {
                 continue;
             }
-            let slot = Slot::new(&other.node, &other.member);
             let member = self.nodes.get(&slot.node).and_then(|it| it.members.get(&slot.member));
             let stays = member.is_some_and(|it| it.key.as_ref() == Some(later));
             if stays && replaces_first {
@@ -152,12 +152,11 @@ impl Pass<'_> {
         causes
     }
 
-    /// Whether an object is a one-off whose end is recorded: it uses nothing any more.
-    fn has_ended(&self, claim: &Claim) -> bool {
-        let Some(attempt) = claim.attempt else { return false };
-        let slot = Slot::new(&claim.node, &claim.member);
-        let entry = self.ledger().and_then(|it| it.entries.get(&slot));
-        entry.is_some_and(|it| (it.key, it.attempt) == attempt && it.end.is_some())
+    /// Whether a once-object is of an attempt that has not ended: one that has uses nothing any more.
+    fn is_running(&self, slot: &Slot, claim: &Claim) -> bool {
+        let entry = self.ledger().and_then(|it| it.entries.get(slot));
+        let unknown = self.ledger().is_none();
+        unknown || entry.is_some_and(|it| it.end.is_none() && Some((it.key, it.attempt)) == claim.attempt)
     }
 
     /// Deletes an object, or lets it go where it is to stay.
@@ -186,10 +185,7 @@ impl Pass<'_> {
             .collect();
         for Item { live, claim, .. } in idle {
             let slot = Slot::new(&claim.node, &claim.member);
-            let entry = self.ledger().and_then(|it| it.entries.get(&slot));
-            let running =
-                entry.is_some_and(|it| it.end.is_none() && Some((it.key, it.attempt)) == claim.attempt);
-            if running {
+            if self.ledger().is_some() && self.is_running(&slot, &claim) {
                 let found = super::pass::Found::Present(super::pass::Data::Live(live.clone()));
                 let ended = self.judge_shape(&crate::shape::Shape::Finished, &found).truth == Truth::True;
                 if (ended || live.terminating)

@@ -80,6 +80,14 @@ impl Pass<'_> {
         }
     }
 
+    /// Whether an object is seen that is not ours.
+    pub(super) fn is_foreign(&self, key: &ObjectKey) -> bool {
+        self.facts.object(key).is_some()
+            && self.inventory.get(key).is_none()
+            && self.facts.blind(&key.kind).is_none()
+            && self.facts.unseen_write(key).is_none()
+    }
+
     /// An object of ours.
     pub(super) fn ours(&self, key: Option<&ObjectKey>) -> Option<&Item> {
         let key = key?;

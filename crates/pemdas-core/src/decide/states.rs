@@ -182,8 +182,7 @@ impl Pass<'_> {
     /// Records an attempt: what comes later in its chain is due again.
     pub(super) fn attempt(&mut self, slot: &Slot, key: Digest, retries: u32) {
         let attempt = self.next_ledger().entries.get(slot).map_or(0, |it| it.attempt) + 1;
-        let entry = Entry { key, attempt, retries, end: None, result: Value::Null, due: false, vain: false };
-        self.record().entries.insert(slot.clone(), entry);
+        self.record().entries.insert(slot.clone(), Entry::begun(key, attempt, retries));
         if mutant!(AttemptForgetsLater) {
             return;
         }
@@ -236,7 +235,7 @@ impl Pass<'_> {
             }
         };
         let last = name == slot.node;
-        let own = member.found.clone();
+        let own = self.own(&member);
         let patch = if last { None } else { patch.map(|it| (name.clone(), it)) };
         if !last && patch.is_none() {
             member.causes.push(Cause::Pending(format!("it is held in the state {name}")));
@@ -336,16 +335,7 @@ impl Pass<'_> {
             let baseline =
                 !last && entry.is_none() && program.node(&name).is_some_and(|it| it.first == First::Skip);
             if baseline {
-                let entry = Entry {
-                    key,
-                    attempt: 0,
-                    retries: 0,
-                    end: Some(End::Passed),
-                    result: Value::Null,
-                    due: false,
-                    vain: false,
-                };
-                self.record().entries.insert(at, entry);
+                self.record().entries.insert(at, Entry::baseline(key));
                 return furthest;
             }
             if may == Truth::True {

@@ -26,6 +26,8 @@ pub(super) struct Cluster {
     pub(super) objects: BTreeMap<ObjectKey, Arc<Live>>,
     pub(super) log: BTreeMap<KindKey, Vec<LogEntry>>,
     pub(super) ledger: Option<(u64, Ledger)>,
+    /// The ledger of a dead root, by its instance.
+    pub(super) old_ledger: Option<(String, u64, Ledger)>,
     pub(super) root: ObjectKey,
     /// Fields that may not change, by kind.
     pub(super) immutable: BTreeSet<KindKey>,
@@ -44,6 +46,7 @@ impl Cluster {
             objects: BTreeMap::new(),
             log: BTreeMap::new(),
             ledger: None,
+            old_ledger: None,
             root,
             immutable: BTreeSet::new(),
             namespace_ending: false,
@@ -229,9 +232,19 @@ impl Cluster {
                 self.ledger = None;
                 WriteOutcome::Deleted("ledger".to_owned())
             }
-            Action::Render(_) | Action::Look { .. } | Action::ReadLedger | Action::Event(_) => {
-                WriteOutcome::Done(self.version)
+            Action::ForgetLedgerOf { instance, resource_version } => {
+                let old = self.old_ledger.as_ref().map(|(of, version, _)| (of, version));
+                if old != Some((instance, resource_version)) {
+                    return WriteOutcome::Refused(Refusal::Changed);
+                }
+                self.old_ledger = None;
+                WriteOutcome::Deleted("ledger".to_owned())
             }
+            Action::Render(_)
+            | Action::Look { .. }
+            | Action::ReadLedger
+            | Action::ReadLedgerOf { .. }
+            | Action::Event(_) => WriteOutcome::Done(self.version),
         }
     }
 

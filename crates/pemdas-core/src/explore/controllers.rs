@@ -34,7 +34,10 @@ pub(super) fn status(live: &Live, end: End) -> Option<Value> {
         }),
         ("example.com" | "batch", "Job") if body.get("status").is_none() => {
             let word = if end == End::Failed { "Failed" } else { "Complete" };
-            json!({ "conditions": condition(word), "succeeded": i32::from(end == End::Passed) })
+            json!({
+                "conditions": condition(word), "succeeded": i32::from(end == End::Passed),
+                "completionTime": "2030-01-31T12:00:00Z",
+            })
         }
         ("apps", "Deployment") => json!({
             "observedGeneration": generation, "replicas": replicas, "updatedReplicas": replicas,

@@ -33,8 +33,7 @@ fn two() -> (Sim, Sim) {
         "spec": { "v": 2 },
     });
     cluster.create(&root, "user", body);
-    let programs = vec![(lab.program(1), lab.evaluation())];
-    let mut second = Sim::beside(programs, (*first.kinds).clone(), cluster, root);
+    let mut second = Sim::beside(first.programs.clone(), first.kinds.clone(), cluster, root, None);
     let mut first = first;
     // The first has the turn, and the cluster in which both roots are.
     hand_over(&mut second, &mut first);
@@ -71,7 +70,7 @@ pub(super) fn two_instances_never_flap_over_one_object(walks: u64) {
         let (mut first, mut second) = two();
         let faults = Faults { hands: false, specs: 1, ..Faults::ALL };
         for (at, step) in steps(seed, 120, faults).into_iter().enumerate() {
-            take(&mut first, step, &[json!({ "v": 1 })]);
+            take(&mut first, step, &[]);
             if (at + usize::try_from(seed).unwrap_or(0)) % 3 == 0 {
                 hand_over(&mut first, &mut second);
                 std::mem::swap(&mut first, &mut second);

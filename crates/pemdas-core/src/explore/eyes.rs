@@ -7,11 +7,12 @@ use crate::{
     action::Action,
     blueprint::Body,
     decide::{Decision, Mode, decide},
+    ledger::Slot,
     world::{CLAIM_ANNOTATION, Claim, Live, ObjectKey, Owner, owner},
 };
 
 impl Sim {
-    pub(super) fn watch_decision(&mut self, action: &Action, mode: Mode) {
+    pub(super) fn watch_decision(&mut self, action: &Action, decision: &Decision) {
         if let Some(watcher) = self.watcher.clone()
             && let Some(violation) = watcher(self, action)
         {
@@ -27,10 +28,15 @@ impl Sim {
             self.violations.push(format!("{key} is written on a view older than our own last write"));
         }
         match action {
-            Action::Create { body, .. } | Action::Change { body, .. } if mode == Mode::Present => {
-                self.watch_order(&key, body);
+            Action::Create { body, .. } | Action::Change { body, .. } if decision.mode == Mode::Present => {
+                self.watch_order(&key, body, decision);
             }
-            Action::Delete { .. } => self.watch_use(&key),
+            Action::Delete { .. } => {
+                self.watch_use(&key);
+                if decision.mode == Mode::Present {
+                    self.watch_gap(&key, decision);
+                }
+            }
             _ => {}
         }
     }
@@ -46,17 +52,14 @@ impl Sim {
     }
 
     /// No Sequence edge is violated: what x comes after was ready with the same version, since it was last written.
-    fn watch_order(&mut self, key: &ObjectKey, body: &Value) {
-        let claim: Option<Claim> = body["metadata"]["annotations"][CLAIM_ANNOTATION]
-            .as_str()
-            .and_then(|text| serde_json::from_str(text).ok());
-        let (Some(claim), Some(program)) = (claim, self.program()) else { return };
+    fn watch_order(&mut self, key: &ObjectKey, body: &Value, decision: &Decision) {
+        let (Some(claim), Some(program)) = (claim_of(body), self.program()) else { return };
         let last = self.world.objects.get(key).and_then(|live| match owner(live, &self.uid) {
             Owner::Us(claim) => Some(claim.applied),
             _ => None,
         });
         let repair = last.or(self.world.vanished.get(key).copied()) == Some(claim.applied);
-        if repair || self.late_landed || claim.state.is_some() {
+        if repair || claim.state.is_some() {
             return;
         }
         let Some(node) = program.node(&claim.node) else { return };
@@ -72,11 +75,19 @@ impl Sim {
                 .claimed()
                 .into_iter()
                 .filter(|(_, _, it)| it.node == *precursor && (!edge.each || it.member == claim.member))
+                // A member that is not wanted any more is on its way out.
+                .filter(|(_, _, it)| {
+                    p.for_each.is_none() || decision.nodes.contains_key(&Slot::new(precursor, &it.member))
+                })
                 .filter(|(_, live, _)| {
                     live.body["spec"]["v"] == *v
                         && p.body.identity().is_some_and(|it| it.kind.known() == Some(&live.key.kind.kind))
                 })
                 .collect();
+            // What a deposed process did a moment ago, nobody can know before it is seen.
+            if made.iter().any(|(key, _, _)| self.unseen_late(key)) {
+                continue;
+            }
             let ready = made.iter().all(|(key, _, _)| self.was_ready.get(key) == Some(&true));
             let conditional =
                 program.needs.values().flatten().any(|it| it.to == *precursor && it.conditional);
@@ -112,7 +123,7 @@ impl Sim {
                     .values()
                     .any(|it| it.on_immutable == crate::blueprint::OnImmutable::Recreate)
         });
-        if exempt || self.late_landed {
+        if exempt {
             return;
         }
         let name = format!("{}/{}", key.kind.kind, key.name);
@@ -120,8 +131,9 @@ impl Sim {
             .claimed()
             .into_iter()
             .filter(|(other, live, claim)| {
-                let uses =
+                let named =
                     live.body["spec"]["uses"].as_array().is_some_and(|it| it.iter().any(|it| *it == name));
+                let uses = (named || mounts(&live.body, key)) && !self.unseen_late(other);
                 // What may not be deleted stays behind, without what it used.
                 let left = self.cluster.undeletable.contains(other);
                 uses && other != key && claim.attempt.is_none() && !left
@@ -130,6 +142,50 @@ impl Sim {
             .collect();
         if !users.is_empty() {
             self.violations.push(format!("{key} is deleted while {} uses it", users.join(", ")));
+        }
+    }
+
+    /// With `'After`, an object that is replaced goes when its replacement is ready: there never is a gap.
+    fn watch_gap(&mut self, key: &ObjectKey, decision: &Decision) {
+        let Some(Owner::Us(claim)) = self.world.objects.get(key).map(|it| owner(it, &self.uid)) else {
+            return;
+        };
+        let node = self.program().and_then(|it| it.node(&claim.node));
+        let plain = node.is_some_and(|it| {
+            matches!(it.body, Body::Template(_))
+                && it.replace == crate::blueprint::Replace::After
+                && it.on_immutable != crate::blueprint::OnImmutable::Recreate
+        });
+        let needed = decision.nodes.contains_key(&Slot::new(&claim.node, &claim.member));
+        let told = self.root().is_some_and(|it| it.annotation("pemdas.dev/replace-first").is_some());
+        if !plain || !needed || told || claim.attempt.is_some() {
+            return;
+        }
+        let replaced = self.world.objects.values().any(|live| match owner(live, &self.uid) {
+            Owner::Us(it) => {
+                live.key != *key && it.node == claim.node && it.member == claim.member && !live.terminating
+            }
+            _ => false,
+        });
+        if !replaced {
+            self.violations.push(format!("{key} is deleted, and nothing stands in its place"));
+        }
+    }
+
+    /// Each attempt ends before the next one begins.
+    pub(super) fn watch_attempts(&mut self, body: &Value) {
+        let Some(claim) = claim_of(body).filter(|it| it.attempt.is_some()) else { return };
+        let running: Vec<_> = self
+            .claimed()
+            .into_iter()
+            .filter(|(_, live, it)| {
+                let same = it.node == claim.node && it.member == claim.member && it.attempt.is_some();
+                same && live.body.get("status").is_none() && !live.terminating
+            })
+            .map(|(key, _, _)| key.to_string())
+            .collect();
+        if running.len() > 1 {
+            self.violations.push(format!("two attempts at once: {}", running.join(", ")));
         }
     }
 
@@ -205,4 +261,32 @@ impl Sim {
         }
         self.violations.append(&mut found);
     }
+}
+
+fn claim_of(body: &Value) -> Option<Claim> {
+    body["metadata"]["annotations"][CLAIM_ANNOTATION].as_str().and_then(|it| serde_json::from_str(it).ok())
+}
+
+/// Whether a pod template of an object names a ConfigMap, a Secret or a claim: what its pods cannot start without.
+fn mounts(body: &Value, used: &ObjectKey) -> bool {
+    let named: &[&[&str]] = match (used.kind.group.as_str(), used.kind.kind.as_str()) {
+        ("", "ConfigMap") => {
+            &[&["configMap", "name"], &["configMapRef", "name"], &["configMapKeyRef", "name"]]
+        }
+        ("", "Secret") => &[&["secretName"], &["secretRef", "name"], &["secretKeyRef", "name"]],
+        ("", "PersistentVolumeClaim") => &[&["claimName"]],
+        _ => return false,
+    };
+    fn any(value: &Value, named: &[&[&str]], name: &str) -> bool {
+        let here = |path: &&[&str]| {
+            let found = path.iter().try_fold(value, |it, part| it.get(part));
+            found.and_then(Value::as_str) == Some(name)
+        };
+        match value {
+            Value::Object(fields) => named.iter().any(here) || fields.values().any(|it| any(it, named, name)),
+            Value::Array(items) => items.iter().any(|it| any(it, named, name)),
+            _ => false,
+        }
+    }
+    any(&body["spec"], named, &used.name)
 }

@@ -100,7 +100,7 @@ impl Lab {
         let path = format!("nodes.{from}.also.{to}.when");
         let when = self.function(&path, &[&format!("root.spec.{field}")], move |the| {
             match &the["root"]["spec"][field] {
-                Value::Null => Answer::Missing(format!("spec.{field}")),
+                Value::Null => Answer::Missing(format!("the.root.spec.{field}")),
                 value => Answer::Value(value.clone()),
             }
         });

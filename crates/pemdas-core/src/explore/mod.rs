@@ -17,10 +17,14 @@ mod duo;
 mod exhaust;
 mod eyes;
 mod lab;
+mod laws;
 mod properties;
+mod rename;
 mod sim;
 mod stage;
+mod subject;
 mod walk;
+mod zoo;
 
 #[cfg(test)]
 mod directed;
@@ -29,5 +33,7 @@ mod mutants;
 #[cfg(test)]
 mod speed;
 
+pub use laws::{LAWS, Law};
 pub use sim::{Evaluation, Kinds, Nature};
 pub use stage::{Stage, explored_states};
+pub use subject::{Play, Subject};

@@ -7,17 +7,18 @@ use serde_json::{Value, json};
 use super::{
     cluster::Cluster,
     controllers,
-    lab::{Killed, Lab, key, kind},
+    lab::{Killed, Lab},
+    subject::{Play, Subject},
 };
 use crate::{
     action::Action,
-    decide::{Decision, Memo},
+    decide::{Decision, LATE_WRITES, Memo},
     evaluate::Evaluator,
     ledger::{End, Slot},
     program::Program,
     world::{
         Claim, Fact, KindKey, KindView, Lease, LedgerFact, Live, ObjectKey, Owner, Refusal, Sight, World,
-        WriteOutcome, manager, owner,
+        WriteOutcome, manager, owner, without,
     },
 };
 
@@ -52,6 +53,7 @@ pub type Evaluation = Rc<RefCell<dyn Evaluator>>;
 pub(super) struct Sim {
     pub(super) programs: Rc<Vec<(Program, Evaluation)>>,
     pub(super) kinds: Rc<Kinds>,
+    play: Option<Play>,
     /// The uid of the root.
     pub(super) uid: String,
     pub(super) program: Option<usize>,
@@ -70,6 +72,10 @@ pub(super) struct Sim {
     pub(super) was_ready: BTreeMap<ObjectKey, bool>,
     pub(super) own_writes: BTreeMap<ObjectKey, u64>,
     pub(super) late_landed: bool,
+    /// By object: the resourceVersion of a write of the deposed process.
+    late_writes: BTreeMap<ObjectKey, u64>,
+    /// Until when what it had sent may still arrive.
+    late_until: u64,
     completions: BTreeMap<String, u32>,
     pub(super) violations: Vec<String>,
     pub(super) decision: Option<Decision>,
@@ -82,36 +88,27 @@ pub(super) struct Sim {
 
 impl Sim {
     pub(super) fn new(labs: &[Lab], spec: &Value) -> Self {
-        let programs =
-            labs.iter().enumerate().map(|(at, lab)| (lab.program(at as u64 + 1), lab.evaluation())).collect();
-        let body = json!({
-            "apiVersion": "example.com/v1", "kind": "App",
-            "metadata": { "name": "a", "namespace": "n" }, "spec": spec,
-        });
-        let mut kinds: Kinds =
-            KINDS.iter().map(|(name, observed)| (kind(name), Nature::new(*observed))).collect();
-        kinds.insert(kind("Zone"), Nature { observed_generation: false, namespaced: false });
-        Self::of(programs, kinds, key("App", "a"), body)
+        Subject::of_labs("lab", labs, std::slice::from_ref(spec)).start()
     }
 
-    /// A cluster with a root, and a process that sees all of it.
-    pub(super) fn of(
-        programs: Vec<(Program, Evaluation)>,
-        kinds: Kinds,
-        root: ObjectKey,
-        body: Value,
-    ) -> Self {
-        let mut cluster = Cluster::new(root.clone());
-        cluster.create(&root, "user", body);
-        Self::beside(programs, kinds, cluster, root)
+    /// A cluster with a root and what is around it, and a process that sees all of it.
+    pub(super) fn of(subject: &Subject, body: Value) -> Self {
+        let mut cluster = Cluster::new(subject.root.clone());
+        cluster.create(&subject.root, "user", body);
+        for (key, body) in &subject.around {
+            cluster.create(key, "others", body.clone());
+        }
+        let kinds = Rc::new(subject.kinds.clone());
+        Self::beside(subject.programs.clone(), kinds, cluster, subject.root.clone(), subject.play.clone())
     }
 
     /// A process for a root that is in a cluster already.
     pub(super) fn beside(
-        programs: Vec<(Program, Evaluation)>,
-        kinds: Kinds,
+        programs: Rc<Vec<(Program, Evaluation)>>,
+        kinds: Rc<Kinds>,
         mut cluster: Cluster,
         root: ObjectKey,
+        play: Option<Play>,
     ) -> Self {
         cluster.root = root.clone();
         let uid = cluster.get(&root).map(|it| it.uid.clone()).expect("a root");
@@ -119,8 +116,9 @@ impl Sim {
         world.lease = Lease { held: true, epoch: 1 };
         world.entropy = "dice".to_owned();
         let mut sim = Self {
-            programs: Rc::new(programs),
-            kinds: Rc::new(kinds),
+            programs,
+            kinds,
+            play,
             uid,
             program: Some(0),
             cluster,
@@ -134,6 +132,8 @@ impl Sim {
             was_ready: BTreeMap::new(),
             own_writes: BTreeMap::new(),
             late_landed: false,
+            late_writes: BTreeMap::new(),
+            late_until: 0,
             completions: BTreeMap::new(),
             violations: Vec::new(),
             decision: None,
@@ -158,6 +158,24 @@ impl Sim {
         self.cluster.get(&self.cluster.root)
     }
 
+    /// Somebody changes the root: its spec, its data, its labels.
+    pub(super) fn set_root(&mut self, body: &Value) {
+        let root = self.cluster.root.clone();
+        let Some(live) = self.cluster.get(&root).cloned() else { return };
+        let mut live = (*live).clone();
+        for field in ["spec", "data"] {
+            if let Some(value) = body.get(field) {
+                live.body[field] = value.clone();
+            }
+        }
+        live.body["metadata"]["labels"] = body["metadata"]["labels"].clone();
+        if body["metadata"].get("labels").is_none() {
+            without(&mut live.body, &["metadata".to_owned(), "labels".to_owned()]);
+        }
+        live.generation = live.generation.map(|it| it + 1);
+        self.cluster.store(live);
+    }
+
     pub(super) fn set_spec(&mut self, spec: &Value) {
         let root = self.cluster.root.clone();
         let Some(live) = self.cluster.get(&root).cloned() else { return };
@@ -165,6 +183,39 @@ impl Sim {
         live.body["spec"] = spec.clone();
         live.generation = live.generation.map(|it| it + 1);
         self.cluster.store(live);
+    }
+
+    /// Somebody edits a field of ours.
+    pub(super) fn edit_by(&mut self, manager_: &str, key: &ObjectKey) {
+        let Some(live) = self.cluster.get(key) else { return };
+        let patch = if live.body["spec"].get("v").is_some() {
+            json!({ "spec": { "v": "edited" } })
+        } else {
+            let ours = live.managed.get(&manager(&self.uid)).into_iter().flatten();
+            let content = |it: &&crate::path::FieldPath| {
+                !matches!(it.parts()[0].as_str(), "apiVersion" | "kind" | "metadata")
+            };
+            let Some(leaf) = ours.into_iter().find(content) else { return };
+            leaf.parts().iter().rev().fold(json!("edited"), |below, part| json!({ part: below }))
+        };
+        self.cluster.edit(key, manager_, &patch);
+    }
+
+    /// One small step, the same each time: what is asked of every single one of them is worth a test.
+    pub(super) fn small_step(&mut self, number: usize) {
+        match number % 4 {
+            0 => {
+                self.deliver_all();
+            }
+            1 => {
+                self.decide();
+            }
+            2 => self.land(0, Fault::None),
+            _ => {
+                self.control_all();
+                self.world.learn(Fact::Now(self.world.now + 1_000));
+            }
+        }
     }
 
     pub(super) fn annotate(&mut self, name: &str, value: &str) {
@@ -290,7 +341,7 @@ impl Sim {
         };
         self.watch_memo(&decision);
         for action in &decision.actions {
-            self.watch_decision(action, decision.mode);
+            self.watch_decision(action, &decision);
         }
         self.watch_ready(&decision);
         for action in &decision.actions {
@@ -314,6 +365,18 @@ impl Sim {
         if let Action::Look { key } = &action {
             let live = self.cluster.get(key).cloned();
             self.world.learn(Fact::Looked(key.clone(), live, self.cluster.version));
+            return;
+        }
+        if let Action::ReadLedgerOf { instance } | Action::ForgetLedgerOf { instance, .. } = &action {
+            if !matches!(fault, Fault::Dropped | Fault::Refused(_)) {
+                self.cluster.execute(&action, "");
+            }
+            let old = self.cluster.old_ledger.as_ref().filter(|(of, _, _)| of == instance);
+            let fact = old.map_or(LedgerFact::Absent, |(_, version, ledger)| LedgerFact::Present {
+                resource_version: *version,
+                ledger: Box::new(ledger.clone()),
+            });
+            self.world.learn(Fact::OldLedger(instance.clone(), fact));
             return;
         }
         if action == Action::ReadLedger {
@@ -367,13 +430,15 @@ impl Sim {
             self.own_writes.insert(key.clone(), version);
         }
         match action {
-            Action::Create { .. } => {
+            Action::Create { body, .. } => {
                 self.created += 1;
-                self.was_ready.insert(key.clone(), !controllers::has(&key.kind));
+                self.watch_attempts(body);
+                let idle = !self.plays(&key.kind);
+                self.was_ready.insert(key.clone(), idle);
             }
             Action::Change { .. } => {
                 let spec = |it: Option<&Arc<Live>>| it.and_then(|it| it.body.get("spec").cloned());
-                if spec(self.cluster.get(key)) != spec(before.as_ref()) && controllers::has(&key.kind) {
+                if spec(self.cluster.get(key)) != spec(before.as_ref()) && self.plays(&key.kind) {
                     self.was_ready.insert(key.clone(), false);
                 }
             }
@@ -383,10 +448,34 @@ impl Sim {
         outcome
     }
 
+    /// A backup of this world is restored: everything is as it was, but the root is another one of the same name.
+    pub(super) fn reborn(&self) -> Self {
+        let mut cluster = self.cluster.clone();
+        let root = cluster.objects.remove(&cluster.root).expect("a root");
+        let mut body = root.body.clone();
+        for field in ["uid", "finalizers", "generation", "annotations"] {
+            without(&mut body, &["metadata".to_owned(), field.to_owned()]);
+        }
+        without(&mut body, &["status".to_owned()]);
+        cluster.old_ledger = cluster.ledger.take().map(|(version, it)| (self.uid.clone(), version, it));
+        cluster.create(&cluster.root.clone(), "user", body);
+        let key = cluster.root.clone();
+        let mut sim =
+            Self::beside(self.programs.clone(), self.kinds.clone(), cluster, key, self.play.clone());
+        sim.program = self.program;
+        sim.was_ready.clone_from(&self.was_ready);
+        sim
+    }
+
+    pub(super) fn old_ledger(&self) -> Option<&crate::ledger::Ledger> {
+        self.cluster.old_ledger.as_ref().map(|(_, _, it)| it)
+    }
+
     /// The process ends; another takes the lease. What was sent may still arrive.
     pub(super) fn crash(&mut self) {
         self.late.append(&mut self.flights);
         self.late.truncate(4);
+        self.late_until = self.world.now + LATE_WRITES;
         let epoch = self.world.lease.epoch + 1;
         self.world = self.world.after_crash(Lease { held: true, epoch });
         self.memo = Memo::default();
@@ -408,13 +497,26 @@ impl Sim {
 
     /// A write of the deposed process arrives.
     pub(super) fn land_late(&mut self, at: usize) {
+        if self.world.now >= self.late_until {
+            self.late.clear();
+        }
         if !self.late.is_empty() {
             let action = self.late.remove(at % self.late.len());
             let own = self.own_writes.clone();
             self.execute(&action);
             self.own_writes = own;
             self.late_landed = true;
+            if let Some(key) = action.written() {
+                self.late_writes.insert(key.clone(), self.cluster.version);
+            }
         }
+    }
+
+    /// Whether a deposed process wrote to an object and nobody can have seen it yet.
+    pub(super) fn unseen_late(&self, key: &ObjectKey) -> bool {
+        let seen = self.world.objects.get(key).map_or(0, |it| it.resource_version);
+        let watermark = self.world.kinds.get(&key.kind).map_or(0, |it| it.watermark);
+        self.late_writes.get(key).is_some_and(|version| seen.max(watermark) < *version)
     }
 
     /// The controller of an object does its work.
@@ -423,7 +525,7 @@ impl Sim {
         if live.terminating || self.asleep.contains(key) {
             return;
         }
-        let Some(status) = controllers::status(&live, end) else { return };
+        let Some(status) = self.status_of(&live, end) else { return };
         self.cluster.set_status(key, status);
         self.was_ready.insert(key.clone(), true);
         if key.kind.kind == "Job" && end == End::Passed {
@@ -439,10 +541,39 @@ impl Sim {
     pub(super) fn flap(&mut self, key: &ObjectKey) {
         let Some(live) = self.cluster.get(key).cloned() else { return };
         if !live.terminating
-            && let Some(status) = controllers::unready(&live)
+            && let Some(status) = self.unready(&live)
         {
             self.cluster.set_status(key, status);
         }
+    }
+
+    /// Whether a kind has a controller here; the others are as they are made.
+    pub(super) fn plays(&self, kind: &KindKey) -> bool {
+        controllers::has(kind) || self.played(kind, &Value::Null).is_some()
+    }
+
+    fn played(&self, kind: &KindKey, body: &Value) -> Option<Value> {
+        self.play.as_ref().and_then(|play| play(kind, body))
+    }
+
+    fn status_of(&self, live: &Live, end: End) -> Option<Value> {
+        if controllers::has(&live.key.kind) {
+            return controllers::status(live, end);
+        }
+        if live.key == self.cluster.root || !matches!(owner(live, &self.uid), Owner::Us(_)) {
+            return None;
+        }
+        let mut status = self.played(&live.key.kind, &live.body)?;
+        status["observedGeneration"] = json!(live.generation);
+        Some(status)
+    }
+
+    fn unready(&self, live: &Live) -> Option<Value> {
+        let ours = matches!(owner(live, &self.uid), Owner::Us(_));
+        controllers::unready(live).or_else(|| {
+            let plays = ours && !controllers::has(&live.key.kind) && self.plays(&live.key.kind);
+            plays.then(|| json!({ "observedGeneration": live.generation }))
+        })
     }
 
     pub(super) fn control_all(&mut self) -> bool {
@@ -522,10 +653,11 @@ impl Sim {
             if let Owner::Us(claim) = owner(live, &self.uid)
                 && claim.attempt.is_none()
             {
-                result.insert(
-                    live.key.to_string(),
-                    json!([live.body["spec"], claim.node, claim.state, claim.after]),
-                );
+                let mut content = live.body.clone();
+                for part in ["metadata", "status"] {
+                    without(&mut content, &[part.to_owned()]);
+                }
+                result.insert(live.key.to_string(), json!([content, claim.node, claim.state, claim.after]));
             }
         }
         result
@@ -537,6 +669,24 @@ impl Sim {
             _ => None,
         });
         ours.collect()
+    }
+
+    /// What every node waits for.
+    pub(super) fn waits(&self) -> Vec<String> {
+        let nodes = self.decision.iter().flat_map(|it| &it.nodes);
+        nodes
+            .filter(|(_, it)| it.phase != crate::decide::Phase::Ready)
+            .map(|(slot, it)| {
+                let causes: Vec<_> = it.causes.iter().map(ToString::to_string).collect();
+                format!("{slot}: {:?} {}", it.phase, causes.join("; "))
+            })
+            .collect()
+    }
+
+    /// The objects that stand for themselves, with their uids: once-objects come and go.
+    pub(super) fn uids(&self) -> BTreeMap<ObjectKey, String> {
+        let kept = self.claimed().into_iter().filter(|(_, _, it)| it.attempt.is_none());
+        kept.map(|(key, live, _)| (key, live.uid.clone())).collect()
     }
 
     pub(super) fn late_write_landed(&self) -> bool {

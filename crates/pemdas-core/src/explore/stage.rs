@@ -127,5 +127,5 @@ impl Stage {
 #[must_use]
 pub fn explored_states(limit: u64) -> usize {
     let faults = Budget { crash: 1, lost: 1, spec: 2, flap: 1, hand: 1 };
-    exhaust(&pair(), faults, limit)
+    exhaust(&pair(), faults, limit).states
 }

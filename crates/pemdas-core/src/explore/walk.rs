@@ -3,10 +3,13 @@
 use serde_json::Value;
 
 use super::{
-    lab::Lab,
     sim::{Fault, REFUSALS, Sim},
+    subject::Subject,
 };
-use crate::{ledger::End, world::Fact};
+use crate::{
+    ledger::End,
+    world::{Fact, ObjectKey},
+};
 
 /// One step of a walk. Numbers pick among what is there, so that a shorter walk still means something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,6 +51,8 @@ pub(super) struct Faults {
     pub(super) revisions: u8,
     pub(super) jobs: bool,
     pub(super) deletion: bool,
+    /// How many kinds there are to see something of.
+    pub(super) kinds: u8,
 }
 
 impl Faults {
@@ -60,7 +65,29 @@ impl Faults {
         revisions: 0,
         jobs: false,
         deletion: false,
+        kinds: 5,
     };
+
+    /// Nothing goes wrong, in any order.
+    pub(super) const NONE: Self = Self {
+        views: false,
+        answers: false,
+        crashes: false,
+        hands: false,
+        specs: 0,
+        revisions: 0,
+        jobs: false,
+        deletion: false,
+        kinds: 5,
+    };
+
+    /// As many kinds, roots and revisions as there are.
+    pub(super) fn of(self, subject: &Subject) -> Self {
+        let count = |it: usize| u8::try_from(it).unwrap_or(u8::MAX);
+        let revisions = if self.revisions > 0 { count(subject.programs.len()) } else { 0 };
+        let specs = if self.specs > 0 { count(subject.roots.len()) } else { 0 };
+        Self { specs, revisions, kinds: count(subject.kinds.len()).max(5), ..self }
+    }
 }
 
 /// A small generator of numbers: the walk is a function of its seed.
@@ -139,7 +166,7 @@ pub(super) fn steps(seed: u64, length: usize, faults: Faults) -> Vec<Step> {
 
 fn numbered(step: Step, number: u8, faults: Faults) -> Step {
     match step {
-        Step::Deliver(_) => Step::Deliver(number % 5),
+        Step::Deliver(_) => Step::Deliver(number % faults.kinds),
         Step::Land(_) => Step::Land(number % 4),
         Step::LandAnswerLost(_) => Step::LandAnswerLost(number % 4),
         Step::LandDropped(_) => Step::LandDropped(number % 4),
@@ -153,19 +180,21 @@ fn numbered(step: Step, number: u8, faults: Faults) -> Step {
         Step::HandDelete(_) => Step::HandDelete(number % 12),
         Step::Spec(_) => Step::Spec(number % faults.specs),
         Step::Revision(_) => Step::Revision(number % faults.revisions),
-        Step::Blind(_) => Step::Blind(1 + number % 4),
+        Step::Blind(_) => Step::Blind(1 + number % (faults.kinds - 1)),
         other => other,
     }
 }
 
 /// Takes a step.
 #[expect(clippy::too_many_lines, reason = "one arm for each step")]
-pub(super) fn take(sim: &mut Sim, step: Step, specs: &[Value]) {
+pub(super) fn take(sim: &mut Sim, step: Step, roots: &[Value]) {
+    let any =
+        |keys: Vec<ObjectKey>, at: u8| (!keys.is_empty()).then(|| keys[usize::from(at) % keys.len()].clone());
     let pick = |sim: &Sim, at: u8| {
-        let keys: Vec<_> =
-            sim.cluster.objects.keys().filter(|it| **it != sim.cluster.root).cloned().collect();
-        (!keys.is_empty()).then(|| keys[usize::from(at) % keys.len()].clone())
+        any(sim.cluster.objects.keys().filter(|it| **it != sim.cluster.root).cloned().collect(), at)
     };
+    // What others made is theirs: nobody tears at it.
+    let pick_ours = |sim: &Sim, at: u8| any(sim.claimed().into_iter().map(|(key, _, _)| key).collect(), at);
     match step {
         Step::Deliver(at) => {
             let of = pick_kind(sim, at);
@@ -213,16 +242,16 @@ pub(super) fn take(sim: &mut Sim, step: Step, specs: &[Value]) {
             }
         }
         Step::HandEdit(at) => {
-            if let Some(key) = pick(sim, at).filter(|it| it.kind.kind != "Job") {
-                sim.cluster.edit(&key, "hand", &serde_json::json!({ "spec": { "v": "edited" } }));
+            if let Some(key) = pick_ours(sim, at).filter(|it| it.kind.kind != "Job") {
+                sim.edit_by("hand", &key);
             }
         }
         Step::HandDelete(at) => {
-            if let Some(key) = pick(sim, at).filter(|it| it.kind.kind != "Job") {
+            if let Some(key) = pick_ours(sim, at).filter(|it| it.kind.kind != "Job") {
                 sim.cluster.delete(&key);
             }
         }
-        Step::Spec(at) => sim.set_spec(&specs[usize::from(at) % specs.len()]),
+        Step::Spec(at) => sim.set_root(&roots[usize::from(at) % roots.len()]),
         Step::Revision(at) => sim.program = Some(usize::from(at) % sim.programs.len()),
         Step::Tick => {
             let wake = sim.decision.as_ref().and_then(|it| it.wake).unwrap_or(0);
@@ -230,7 +259,9 @@ pub(super) fn take(sim: &mut Sim, step: Step, specs: &[Value]) {
             sim.world.learn(Fact::Now(now));
         }
         Step::Blind(at) => {
-            let of = pick_kind(sim, at);
+            let root = sim.cluster.root.kind.clone();
+            let others: Vec<_> = sim.kinds.keys().filter(|it| **it != root).cloned().collect();
+            let of = others[usize::from(at.saturating_sub(1)) % others.len()].clone();
             if let Some(view) = sim.world.kinds.get_mut(&of) {
                 view.sight = crate::world::Sight::Unsynced;
                 sim.world.touch_everything();
@@ -253,10 +284,10 @@ fn pick_kind(sim: &Sim, at: u8) -> crate::world::KindKey {
 pub(super) type End_ = dyn Fn(&mut Sim) -> Option<String>;
 
 /// Walks, lets the world settle, and asks; the first violation.
-pub(super) fn run(start: &Sim, walk: &[Step], specs: &[Value], end: &End_) -> Option<String> {
+pub(super) fn run(start: &Sim, walk: &[Step], roots: &[Value], end: &End_) -> Option<String> {
     let mut sim = start.clone();
     for step in walk {
-        take(&mut sim, *step, specs);
+        take(&mut sim, *step, roots);
         if let Some(violation) = sim.violations.first() {
             return Some(violation.clone());
         }
@@ -270,11 +301,12 @@ pub(super) fn run(start: &Sim, walk: &[Step], specs: &[Value], end: &End_) -> Op
             sim.decision.iter().flat_map(|it| &it.actions).map(|it| format!("{it:?}")).collect();
         return Some(format!("it does not come to rest: {last:.400?}"));
     }
-    end(&mut sim)
+    let found = end(&mut sim);
+    found.or_else(|| sim.violations.first().cloned())
 }
 
 /// Takes steps out as long as it still fails.
-fn shrink(start: &Sim, walk: &[Step], specs: &[Value], end: &End_) -> Vec<Step> {
+fn shrink(start: &Sim, walk: &[Step], roots: &[Value], end: &End_) -> Vec<Step> {
     let mut walk = walk.to_vec();
     let mut size = walk.len() / 2;
     let mut budget = 300;
@@ -284,7 +316,7 @@ fn shrink(start: &Sim, walk: &[Step], specs: &[Value], end: &End_) -> Vec<Step> 
             let mut shorter = walk.clone();
             shorter.drain(at..(at + size).min(walk.len()));
             budget -= 1;
-            if run(start, &shorter, specs, end).is_some() {
+            if run(start, &shorter, roots, end).is_some() {
                 walk = shorter;
             } else {
                 at += size;
@@ -297,32 +329,83 @@ fn shrink(start: &Sim, walk: &[Step], specs: &[Value], end: &End_) -> Vec<Step> 
 
 /// Many walks over one blueprint. Fails with the shortest walk found, as one line that replays it.
 pub(super) fn explore(
-    name: &str,
-    labs: &[Lab],
-    specs: &[Value],
+    property: &str,
+    subject: &Subject,
     faults: Faults,
     (walks, length): (u64, usize),
     prepare: impl Fn(&mut Sim),
     end: &End_,
 ) {
-    let mut start = Sim::new(labs, &specs[0]);
+    let label = format!("{property} {}", subject.name);
+    let faults = faults.of(subject);
+    let mut start = subject.start();
     prepare(&mut start);
-    if let Some(line) = replayed(name) {
-        let found = run(&start, &line, specs, end);
-        assert!(found.is_none(), "{}", found.unwrap_or_default());
-        return;
-    }
-    for seed in 1..=walks * more() {
-        let walk = steps(seed, length, faults);
-        if run(&start, &walk, specs, end).is_some() {
-            #[cfg(test)]
-            assert!(!crate::mutation::any(), "a deliberate bug is noticed");
-            let short = shrink(&start, &walk, specs, end);
-            let violation = run(&start, &short, specs, end).unwrap_or_default();
-            let line: Vec<_> = short.iter().map(|it| format!("{it:?}").replace(' ', "")).collect();
-            panic!("{violation}\nreplay: PEMDAS_REPLAY='{name}: {}'", line.join(" "));
+    match replayed(&label) {
+        Replay::This(line) => {
+            let walk: Vec<_> = line.split(' ').filter(|it| !it.is_empty()).map(parse).collect();
+            let found = run(&start, &walk, &subject.roots, end);
+            assert!(found.is_none(), "{}\n{}", found.unwrap_or_default(), again(&label, &line));
+        }
+        Replay::Another => {}
+        Replay::None => {
+            for seed in 1..=walks * more() {
+                let walk = steps(seed, length, faults);
+                if run(&start, &walk, &subject.roots, end).is_none() {
+                    continue;
+                }
+                #[cfg(test)]
+                assert!(!crate::mutation::any(), "a deliberate bug is noticed");
+                let short = shrink(&start, &walk, &subject.roots, end);
+                let violation = run(&start, &short, &subject.roots, end).unwrap_or_default();
+                let line: Vec<_> = short.iter().map(|it| format!("{it:?}").replace(' ', "")).collect();
+                panic!("{violation}\n{}", again(&label, &line.join(" ")));
+            }
         }
     }
+}
+
+/// Asks something at every single point of a run without chance. A failure names the point, and is replayed by it.
+pub(super) fn at_every_step(
+    property: &str,
+    subject: &Subject,
+    most: usize,
+    mut sim: Sim,
+    ask: &dyn Fn(Sim, usize) -> Option<String>,
+) {
+    let label = format!("{property} {}", subject.name);
+    let only = match replayed(&label) {
+        Replay::This(line) => Some(line.parse::<usize>().expect("the number of a step")),
+        Replay::Another => return,
+        Replay::None => None,
+    };
+    let (mut quiet, mut version) = (0, sim.cluster.version);
+    let mut asked = None;
+    for at in 0..most {
+        // A step that moved nothing is no other point.
+        let point = Some((sim.cluster.version, sim.flights.len(), sim.world.changes));
+        let new = std::mem::replace(&mut asked, point) != point;
+        if only.map_or(new, |it| it == at)
+            && let Some(found) = ask(sim.clone(), at)
+        {
+            panic!("at step {at}: {found}\n{}", again(&label, &at.to_string()));
+        }
+        sim.small_step(at);
+        quiet = if version == sim.cluster.version { quiet + 1 } else { 0 };
+        version = sim.cluster.version;
+        if quiet > 24 {
+            return;
+        }
+    }
+}
+
+/// The one line that replays a failure.
+fn again(label: &str, line: &str) -> String {
+    format!("replay: PEMDAS_REPLAY='{label}: {line}' cargo test -p {}", env_package())
+}
+
+/// Which package's test this is.
+fn env_package() -> &'static str {
+    if cfg!(test) { "pemdas-core --lib explore" } else { "pemdas-tests --test explore" }
 }
 
 /// How many times the usual number of walks: `PEMDAS_EXPLORE=1000` explores for hours.
@@ -331,13 +414,27 @@ pub(super) fn more() -> u64 {
     std::env::var("PEMDAS_EXPLORE").ok().and_then(|it| it.parse().ok()).unwrap_or(1)
 }
 
-/// The walk that is to be replayed, if it is this exploration's.
-#[expect(clippy::disallowed_methods, reason = "a knob of the tests, not of the core")]
-fn replayed(name: &str) -> Option<Vec<Step>> {
-    let line = std::env::var("PEMDAS_REPLAY").ok()?;
-    let (of, walk) = line.split_once(": ")?;
-    (of == name).then(|| walk.split(' ').map(parse).collect())
+/// What is to be replayed.
+enum Replay {
+    None,
+    /// This exploration's walk.
+    This(String),
+    /// Another one's: then this one is of no interest.
+    Another,
 }
+
+#[expect(clippy::disallowed_methods, reason = "a knob of the tests, not of the core")]
+fn replayed(label: &str) -> Replay {
+    // A test that plants a failure is about itself.
+    let line = std::env::var("PEMDAS_REPLAY").ok().filter(|_| label != PLANTED);
+    let Some(line) = line else { return Replay::None };
+    match line.split_once(": ") {
+        Some((of, walk)) if of == label => Replay::This(walk.to_owned()),
+        _ => Replay::Another,
+    }
+}
+
+const PLANTED: &str = "planted lab";
 
 fn parse(word: &str) -> Step {
     let (name, number) = word.trim_end_matches(')').split_once('(').unwrap_or((word, "0"));
@@ -377,7 +474,7 @@ mod tests {
     use serde_json::json;
 
     use super::{Faults, explore, parse, run, steps};
-    use crate::explore::{properties::chain, sim::Sim};
+    use crate::explore::{sim::Sim, subject::Subject, zoo::chain};
 
     #[test]
     fn every_step_is_read_as_it_is_printed() {
@@ -391,17 +488,16 @@ mod tests {
     /// A failure is shrunk, and the line that is printed fails in the same way.
     #[test]
     fn a_planted_failure_is_shrunk_and_replays() {
-        let specs = [json!({ "v": 1 }), json!({ "v": 2 })];
+        let subject = Subject::of_labs("lab", &[chain()], &[json!({ "v": 1 }), json!({ "v": 2 })]);
         let planted = |sim: &mut Sim| (sim.world.lease.epoch > 1).then(|| "it crashed".to_owned());
         let walked = catch_unwind(AssertUnwindSafe(|| {
-            explore("planted", &[chain()], &specs, Faults::ALL, (40, 60), |_| {}, &planted);
+            explore("planted", &subject, Faults::ALL, (40, 60), |_| {}, &planted);
         }));
         let told = *walked.expect_err("it crashes in some walk").downcast::<String>().expect("a message");
-        let line =
-            told.split("replay: PEMDAS_REPLAY='planted: ").nth(1).expect("a line").trim_end_matches('\'');
+        let line = told.split("replay: PEMDAS_REPLAY='planted lab: ").nth(1).expect("a line");
+        let line = line.split('\'').next().expect("a walk");
         let walk: Vec<_> = line.split(' ').map(parse).collect();
         assert_eq!(line, "Crash", "the shortest walk that fails");
-        let start = Sim::new(&[chain()], &specs[0]);
-        assert_eq!(run(&start, &walk, &specs, &planted).as_deref(), Some("it crashed"));
+        assert_eq!(run(&subject.start(), &walk, &subject.roots, &planted).as_deref(), Some("it crashed"));
     }
 }

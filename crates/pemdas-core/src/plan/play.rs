@@ -21,7 +21,7 @@ use crate::{
     program::Program,
     shape::Shape,
     world::{
-        CLAIM_ANNOTATION, Claim, FINALIZER, LedgerFact, Live, OUR_PREFIX, ObjectKey, Owner, ROOT_LABEL,
+        CLAIM_ANNOTATION, Claim, FINALIZER, Fact, LedgerFact, Live, OUR_PREFIX, ObjectKey, Owner, ROOT_LABEL,
         World, leaves, manager, owner, without,
     },
 };
@@ -278,6 +278,10 @@ impl<'a> Play<'a> {
                 self.world.ledger = LedgerFact::Present { resource_version: version, ledger: ledger.clone() };
             }
             Action::Forget { .. } => self.world.ledger = LedgerFact::Absent,
+            // Offline there is no earlier root's ledger.
+            Action::ReadLedgerOf { instance } | Action::ForgetLedgerOf { instance, .. } => {
+                self.world.learn(Fact::OldLedger(instance.clone(), LedgerFact::Absent));
+            }
             Action::Render(_)
             | Action::Look { .. }
             | Action::ReadLedger

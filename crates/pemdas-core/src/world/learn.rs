@@ -113,6 +113,8 @@ pub enum Fact {
     LedgerOutcome(WriteOutcome),
     /// The ledger as a direct look found it: what became of the last write does not matter any more.
     LedgerRead(LedgerFact),
+    /// The ledger of an earlier root, by the name of its instance: the answer to every action that names one.
+    OldLedger(String, LedgerFact),
     /// An object as the answer to our own write shows it.
     Answer(Arc<Live>),
     /// What a direct look at an object or at the root found, and as of which resourceVersion.
@@ -133,7 +135,12 @@ impl World {
         }
         match fact {
             Fact::Now(now) => self.now = self.now.max(now),
-            Fact::Lease(lease) => self.lease = lease,
+            Fact::Lease(lease) => {
+                if lease.epoch != self.lease.epoch {
+                    self.led_since = self.now;
+                }
+                self.lease = lease;
+            }
             Fact::Kind(kind, view) => self.kind(kind, view),
             Fact::Seen(live) => {
                 self.watermark(&live.key.kind.clone(), live.resource_version);
@@ -161,6 +168,7 @@ impl World {
                 self.ledger_write = None;
                 self.ledger = ledger;
             }
+            Fact::OldLedger(instance, ledger) => self.old_ledger = Some((instance, ledger)),
             Fact::Answer(live) => self.answer(live),
             Fact::Looked(key, live, version) => self.looked(key, live, version),
             Fact::Answered(question, answer) => self.answers.learn(question, answer, self.now),
@@ -198,7 +206,11 @@ impl World {
     fn note(&mut self, fact: &Fact) {
         match fact {
             Fact::Now(_) => {}
-            Fact::Lease(_) | Fact::RootVanished | Fact::Selected(_) | Fact::NamespaceEnding(_) => {
+            Fact::Lease(_)
+            | Fact::RootVanished
+            | Fact::Selected(_)
+            | Fact::NamespaceEnding(_)
+            | Fact::OldLedger(_, _) => {
                 self.touch(Touch::EVERYTHING);
             }
             Fact::Kind(kind, view) => {
@@ -367,6 +379,9 @@ impl World {
     fn sent(&mut self, action: &Action) {
         match action {
             Action::Record { .. } | Action::Forget { .. } => self.ledger_write = Some(OwnWrite::InFlight),
+            Action::ReadLedgerOf { instance } | Action::ForgetLedgerOf { instance, .. } => {
+                self.old_ledger = Some((instance.clone(), LedgerFact::Unknown));
+            }
             Action::Finalize { .. } => {
                 self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
             }
@@ -514,7 +529,10 @@ impl World {
         let written = self.root.live.as_ref().and_then(|it| it.body.get("status"));
         let stale = decision.status.is_some() && decision.status.as_ref() != written;
         self.status_stale = stale.then(|| self.status_stale.unwrap_or(self.now));
-        self.answers.trim(&decision.used);
+        // A decision that asked nothing says nothing of what the next one will ask.
+        if !decision.used.is_empty() {
+            self.answers.trim(&decision.used);
+        }
         // What has ended is told again when it comes again.
         let stalled = !decision.conditions.stalled.is_empty();
         let reported = |status: &Value| {
@@ -537,6 +555,7 @@ impl World {
         fresh.root.instance.clone_from(&self.root.instance);
         fresh.now = self.now;
         fresh.lease = lease;
+        fresh.led_since = self.now;
         fresh.secret.clone_from(&self.secret);
         fresh.entropy.clone_from(&self.entropy);
         fresh.kinds = BTreeMap::new();

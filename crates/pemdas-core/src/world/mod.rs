@@ -193,6 +193,9 @@ pub struct World {
     pub looked: BTreeMap<ObjectKey, u64>,
     /// The ledger.
     pub ledger: LedgerFact,
+    /// The ledger of an earlier root that this one's annotation names, by the name of its instance; unknown while it is
+    /// being read.
+    pub old_ledger: Option<(String, LedgerFact)>,
     /// Our last write to the ledger.
     pub ledger_write: Option<OwnWrite>,
     /// How the last write to the ledger was refused, and how often in a row.
@@ -213,6 +216,8 @@ pub struct World {
     pub status_at: Option<u64>,
     /// What the last facts were about.
     pub(crate) journal: Journal,
+    /// Since when we lead.
+    pub(crate) led_since: u64,
     /// When the last fact came that may change a decision.
     pub(crate) changed_at: u64,
     /// The status that was sent last, and what became of it.
@@ -268,6 +273,7 @@ impl World {
             reversals: BTreeMap::new(),
             looked: BTreeMap::new(),
             ledger: LedgerFact::Unknown,
+            old_ledger: None,
             ledger_write: None,
             ledger_refused: None,
             answers: Answers::default(),
@@ -278,6 +284,7 @@ impl World {
             told: BTreeMap::new(),
             status_at: None,
             journal: Journal::default(),
+            led_since: 0,
             changed_at: 0,
             status_stale: None,
             status_sent: None,

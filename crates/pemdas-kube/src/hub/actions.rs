@@ -6,7 +6,7 @@ use kube::Client;
 use pemdas_core::{
     action::Action,
     digest::Digest,
-    world::{Fact, Live, ObjectKey, Refusal, WriteOutcome, manager},
+    world::{Fact, LedgerFact, Live, ObjectKey, Refusal, WriteOutcome, manager},
 };
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -32,9 +32,11 @@ impl Hub {
                     self.tell(instance, event);
                 }
             }
-            Action::Record { .. } | Action::Forget { .. } | Action::ReadLedger => {
-                self.send_ledger(id, action);
-            }
+            Action::Record { .. }
+            | Action::Forget { .. }
+            | Action::ReadLedger
+            | Action::ReadLedgerOf { .. }
+            | Action::ForgetLedgerOf { .. } => self.send_ledger(id, action),
             Action::Look { key } => self.send_look(id, key.clone()),
             _ => self.send_write(id, action),
         }
@@ -123,7 +125,16 @@ impl Hub {
                 Action::Forget { resource_version } => {
                     vec![Fact::LedgerOutcome(ledgers::forget(&client, &place, resource_version).await)]
                 }
-                _ => read_ledger(&client, &place).await,
+                Action::ReadLedgerOf { instance } => {
+                    vec![old_ledger(&client, Place { instance, ..place }).await]
+                }
+                Action::ForgetLedgerOf { instance, resource_version } => {
+                    let place = Place { instance, ..place };
+                    // Whatever became of it, what is there now says what is left to do.
+                    let _ = ledgers::forget(&client, &place, resource_version).await;
+                    vec![old_ledger(&client, place).await]
+                }
+                _ => vec![Fact::LedgerRead(read_ledger(&client, &place).await)],
             }
         });
     }
@@ -178,12 +189,17 @@ impl Hub {
     }
 }
 
-async fn read_ledger(client: &Client, place: &Place) -> Vec<Fact> {
+async fn old_ledger(client: &Client, place: Place) -> Fact {
+    let fact = read_ledger(client, &place).await;
+    Fact::OldLedger(place.instance, fact)
+}
+
+/// What a ledger says now: then it is known what became of the last write, whatever it was.
+async fn read_ledger(client: &Client, place: &Place) -> LedgerFact {
     let mut pause = 1;
     loop {
         if let Some(fact) = ledgers::look(client, place).await {
-            // What became of the last write is known now, whatever it was.
-            return vec![Fact::LedgerRead(fact)];
+            return fact;
         }
         tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
         pause = (pause * 2).min(60);

@@ -11,8 +11,8 @@ use crate::blueprint::{
 };
 use crate::evaluate::Answer;
 use crate::explore::lab::{Lab, key, kind, shape, span};
-use crate::explore::properties::{chain, drain, fleet, job};
 use crate::explore::sim::Sim;
+use crate::explore::zoo::{chain, drain, fleet, job};
 use crate::ledger::End;
 use crate::shape::Shape;
 use crate::world::{CLAIM_ANNOTATION, Fact, ObjectKey, ROOT_LABEL};

@@ -8,11 +8,10 @@ use crate::action::Action;
 use crate::blueprint::Superseded;
 use crate::evaluate::Answer;
 use crate::explore::lab::key;
-use crate::explore::properties::{chain, diamond, drain, job, replaced};
 use crate::explore::sim::{Fault, Sim};
+use crate::explore::zoo::{drain, job};
 use crate::ledger::End;
 use crate::shape::Shape;
-use crate::world::Fact;
 
 pub(super) fn cleanup_neither_loses_nor_reruns_a_job() {
     for crash in [false, true] {
@@ -185,58 +184,4 @@ pub(super) fn a_schema_change_drains_migrates_and_serves() {
     clean(&sim);
     let server = sim.live(&key("Server", "a-serving")).unwrap();
     assert!(server.uid == uid && server.body["spec"]["replicas"] == 2);
-}
-
-pub(super) fn flapping_drains_and_deletes_nothing() {
-    for lab in [chain(), diamond(), drain(), job(), replaced()] {
-        let mut sim = at_rest(&[lab], json!({ "v": 1, "on": true }));
-        let before = sim.result();
-        let keys: Vec<_> = sim.cluster.objects.keys().cloned().collect();
-        for key in keys {
-            sim.flap(&key);
-            rounds(&mut sim, 3);
-            assert!(sim.deleted.is_empty(), "{:?}", sim.deleted);
-            assert_eq!(sim.result(), before);
-            sim.control_all();
-        }
-        assert!(sim.settle() && sim.is_ready());
-    }
-}
-
-/// One small step, the same each time: reverting after every single one of them is worth a test.
-fn small_step(sim: &mut Sim, number: usize) {
-    match number % 4 {
-        0 => {
-            sim.deliver_all();
-        }
-        1 => {
-            sim.decide();
-        }
-        2 => sim.land(0, Fault::None),
-        _ => {
-            sim.control_all();
-            sim.world.learn(Fact::Now(sim.world.now + 1_000));
-        }
-    }
-}
-
-pub(super) fn reverting_at_every_step_changes_nothing() {
-    for lab in [chain(), drain(), replaced(), job()] {
-        let start = at_rest(&[lab], json!({ "v": 1 }));
-        let uids = |sim: &Sim| -> Vec<_> {
-            let kept = sim.claimed().into_iter().filter(|(_, _, it)| it.attempt.is_none());
-            kept.map(|(key, live, _)| (key, live.uid.clone())).collect()
-        };
-        for steps in (0..48).step_by(2) {
-            let mut sim = start.clone();
-            sim.set_spec(&json!({ "v": 2 }));
-            (0..steps).for_each(|number| small_step(&mut sim, number));
-            sim.set_spec(&json!({ "v": 1 }));
-            assert!(sim.settle() && sim.is_ready(), "after {steps}: {:?}", sim.stalled());
-            clean(&sim);
-            assert_eq!(sim.result(), start.result(), "after {steps}");
-            let same = uids(&sim) == uids(&start) || sim.deleted.iter().any(|it| it.name.starts_with("a-a-"));
-            assert!(same, "after {steps}");
-        }
-    }
 }

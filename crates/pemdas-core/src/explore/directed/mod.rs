@@ -1,6 +1,7 @@
 //! Directed accidents: one small world for each sentence of the rules, without chance.
 
 mod clauses;
+mod contradictions;
 mod memory;
 mod objects;
 mod removal;
@@ -22,12 +23,19 @@ use clauses::{
     having_limits_what_is_kept_away, what_a_server_makes_of_a_status_is_not_fought,
     what_may_not_be_deleted_is_left_and_told, with_each_a_member_waits_for_its_own,
 };
+use contradictions::{
+    a_claim_of_an_unknown_node_and_revision_is_removed_as_any_other,
+    a_label_without_a_claim_that_can_be_read_is_told,
+    a_ledger_that_cannot_be_read_is_told_and_blocks_no_deletion,
+    an_instance_without_a_revision_that_runs_is_told,
+    an_object_in_the_way_of_a_template_that_reads_everything_is_told,
+    an_old_ledger_that_cannot_be_read_is_told,
+};
 use memory::{
     a_failure_is_resumed_once, a_failure_opens_the_edges_that_want_it, a_job_that_is_deleted_is_not_rerun,
     a_schema_change_drains_migrates_and_serves, an_unfinished_attempt_is_waited_for,
     an_unknown_key_keeps_the_last, cleanup_neither_loses_nor_reruns_a_job,
-    each_attempt_has_a_name_of_its_own, flapping_drains_and_deletes_nothing,
-    reverting_at_every_step_changes_nothing,
+    each_attempt_has_a_name_of_its_own,
 };
 use objects::{
     a_closed_edge_holds_and_repairs, a_closed_edge_keeps_the_members,
@@ -139,7 +147,6 @@ properties! {
     each_attempt_has_a_name_of_its_own,
     an_unknown_key_keeps_the_last,
     a_schema_change_drains_migrates_and_serves,
-    flapping_drains_and_deletes_nothing,
     a_renamed_node_keeps_its_object,
     an_attempt_makes_what_comes_later_due,
     a_replacement_is_ready_before_the_old_goes,
@@ -196,8 +203,13 @@ properties! {
     a_kind_that_reports_no_generation_may_say_so,
     a_claim_that_contradicts_the_blueprint_is_told,
     a_shape_that_fails_is_told_and_closes_no_edge,
-    reverting_at_every_step_changes_nothing,
     a_one_off_that_ended_uses_nothing,
     a_deletion_without_order_ends,
     a_late_answer_brings_no_root_back,
+    a_claim_of_an_unknown_node_and_revision_is_removed_as_any_other,
+    a_label_without_a_claim_that_can_be_read_is_told,
+    a_ledger_that_cannot_be_read_is_told_and_blocks_no_deletion,
+    an_instance_without_a_revision_that_runs_is_told,
+    an_object_in_the_way_of_a_template_that_reads_everything_is_told,
+    an_old_ledger_that_cannot_be_read_is_told,
 }

@@ -8,8 +8,8 @@ use crate::blueprint::Own;
 use crate::decide::decide;
 use crate::evaluate::Answer;
 use crate::explore::lab::{Lab, key, kind, shape};
-use crate::explore::properties::{chain, conditional, diamond, fleet};
 use crate::explore::sim::Sim;
+use crate::explore::zoo::{chain, conditional, diamond, fleet};
 use crate::shape::Shape;
 use crate::world::{ROOT_LABEL, Sight};
 
@@ -114,6 +114,7 @@ pub(super) fn an_unknown_condition_keeps_and_holds() {
     sim.settle();
     assert!(there(&sim, "Thing", "a-extra") && sim.deleted.is_empty());
     assert!(!sim.is_ready(), "ready although it is not known what is needed");
+    assert!(stalled(&sim, "the.root.spec.on is missing"), "{:?}", sim.stalled());
     let mut sim = Sim::new(&[conditional()], &json!({ "v": 1 }));
     sim.settle();
     assert!(!there(&sim, "Note", "a-last"), "created although its precursor is perhaps needed");

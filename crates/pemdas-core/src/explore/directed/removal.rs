@@ -8,8 +8,8 @@ use crate::action::Action;
 use crate::blueprint::{OnDelete, Replace};
 use crate::decide::decide;
 use crate::explore::lab::{Lab, key};
-use crate::explore::properties::{chain, diamond, drain, job, renamed, replaced};
 use crate::explore::sim::Sim;
+use crate::explore::zoo::{chain, diamond, drain, job, renamed, replaced};
 use crate::world::{FINALIZER, Fact, Lease};
 
 pub(super) fn a_renamed_node_keeps_its_object() {

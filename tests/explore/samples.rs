@@ -1,0 +1,228 @@
+//! The samples of the examples, as something to walk.
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+
+use pemdas_core::{
+    blueprint::{Blueprint, Body, RootTarget},
+    digest::Digest,
+    evaluate::{Answer, Evaluator, Question},
+    explore::{Evaluation, Kinds, Nature, Subject},
+    plan::{known_kinds, view},
+    program::{Program, Revision},
+    world::{KindKey, ObjectKey},
+};
+use pemdas_nickel::{InProcess, Limits, Loaded, Renderer, Sources};
+use serde_json::{Value, json};
+
+/// The folders of `examples`.
+pub(crate) fn folders() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("examples");
+    let mut found: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.retain(|path| path.join("main.ncl").is_file());
+    found.sort();
+    found
+}
+
+/// Every sample of every example that is the root of an instance.
+pub(crate) fn all() -> Vec<Subject> {
+    folders().iter().flat_map(|it| of(it)).collect()
+}
+
+fn of(folder: &Path) -> Vec<Subject> {
+    let mut sources = Sources::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|it| it == "ncl") {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            sources = sources.with(&name, std::fs::read_to_string(&path).unwrap());
+        }
+    }
+    let loaded = Loaded::in_process(&sources, &Limits::default());
+    assert!(loaded.is_sound(), "{}: {:?}", folder.display(), loaded.diagnostics);
+    let (renderer, blueprint) = (loaded.renderer.unwrap(), loaded.blueprint.unwrap());
+    let graph = loaded.graph.unwrap();
+    let evaluation: Evaluation =
+        Rc::new(RefCell::new(Remembering { renderer: renderer.clone(), answers: BTreeMap::new() }));
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder.join("sample")).unwrap().map(|it| it.unwrap().path()).collect();
+    files.sort();
+    let objects: Vec<(String, Value)> = files
+        .iter()
+        .map(|path| {
+            let text = std::fs::read_to_string(path).unwrap();
+            (path.file_stem().unwrap().to_string_lossy().into_owned(), serde_saphyr::from_str(&text).unwrap())
+        })
+        .collect();
+    let live = objects.iter().find(|(name, _)| name == "live").map_or(Value::Null, |(_, it)| it.clone());
+    let mut subjects = Vec::new();
+    for (file, object) in &objects {
+        let Some((node, target)) = root_of(&blueprint, object) else { continue };
+        let revision = Revision { name: "r1".to_owned(), ordinal: 1 };
+        let program = Program::new(blueprint.clone(), &graph, node, revision).expect("a program");
+        let roots = roots(object, target, &|object| renderer.admit(&blueprint, target, object).ok());
+        let kinds = kinds(&blueprint, object, &live);
+        let root = key(object, &kinds);
+        subjects.push(Subject {
+            name: format!("{}:{file}", folder.file_name().unwrap().to_string_lossy()),
+            programs: Rc::new(vec![(program, evaluation.clone())]),
+            around: around(&live, &kinds).into_iter().filter(|(it, _)| *it != root).collect(),
+            kinds,
+            root,
+            roots: Rc::new(roots),
+            play: Some(Rc::new(play)),
+        });
+    }
+    subjects
+}
+
+/// The node whose instances an object begins.
+fn root_of<'b>(blueprint: &'b Blueprint, object: &Value) -> Option<(&'b str, &'b RootTarget)> {
+    let (api_version, kind) = (object["apiVersion"].as_str()?, object["kind"].as_str()?);
+    blueprint.nodes.iter().find_map(|(name, node)| {
+        let Body::Root(root) = &node.body else { return None };
+        let fits = match &root.target {
+            RootTarget::Owned(owned) => {
+                let group = &blueprint.kinds.get(owned)?.group;
+                owned == kind && api_version.split('/').next() == Some(group)
+            }
+            RootTarget::Foreign { api_version: of, kind: foreign, .. } => {
+                foreign == kind && of == api_version
+            }
+            RootTarget::Blueprint => false,
+        };
+        fits.then_some((name.as_str(), &root.target))
+    })
+}
+
+/// The kinds that the blueprint speaks of, and those of the objects around.
+fn kinds(blueprint: &Blueprint, root: &Value, live: &Value) -> Kinds {
+    let mut views = known_kinds(blueprint);
+    for object in live.as_object().into_iter().flatten().map(|(_, it)| it).chain([root]) {
+        if let (Some(api_version), Some(kind)) = (object["apiVersion"].as_str(), object["kind"].as_str()) {
+            views.insert(KindKey::new(api_version, kind), view(blueprint, api_version, kind));
+        }
+    }
+    let nature = |it: pemdas_core::world::KindView| Nature {
+        observed_generation: it.observed_generation,
+        namespaced: it.namespaced,
+    };
+    views.into_iter().map(|(kind, view)| (kind, nature(view))).collect()
+}
+
+fn key(object: &Value, kinds: &Kinds) -> ObjectKey {
+    let kind = KindKey::new(object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
+    let namespaced = kinds.get(&kind).is_none_or(|it| it.namespaced);
+    let namespace =
+        if namespaced { object["metadata"]["namespace"].as_str().unwrap_or("default") } else { "" };
+    let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+    ObjectKey { kind, namespace: namespace.to_owned(), name }
+}
+
+/// What others made: whole objects among what the sample says of the cluster.
+fn around(live: &Value, kinds: &Kinds) -> Vec<(ObjectKey, Value)> {
+    let whole = live.as_object().into_iter().flatten().filter(|(_, it)| it["metadata"]["name"].is_string());
+    whole
+        .map(|(_, object)| {
+            let mut object = object.clone();
+            let key = key(&object, kinds);
+            if kinds.get(&key.kind).is_some_and(|it| it.observed_generation) {
+                object["status"]["observedGeneration"] = json!(1);
+            }
+            (key, object)
+        })
+        .collect()
+}
+
+/// The root as the sample has it, and with everything changed that its contract lets change. With `PEMDAS_EXPLORE`, each
+/// change alone as well.
+fn roots(object: &Value, target: &RootTarget, admit: &dyn Fn(&Value) -> Option<Value>) -> Vec<Value> {
+    // A root that leaves its selector is another property's.
+    let picked = |object: &Value| match target {
+        RootTarget::Foreign { selector: Some(selector), .. } => {
+            selector.picks(|name| object["metadata"]["labels"][name].as_str())
+        }
+        _ => true,
+    };
+    let admit = |object: &Value| admit(object).filter(picked);
+    let mut roots = vec![admit(object).expect("the sample keeps its contract")];
+    let (mut all, mut alone) = (object.clone(), Vec::new());
+    for part in ["/spec", "/data", "/metadata/labels"] {
+        for (field, value) in object.pointer(part).and_then(Value::as_object).into_iter().flatten() {
+            let path = format!("{part}/{}", field.replace('/', "~1"));
+            let changed = |from: &Value| {
+                let mut from = from.clone();
+                *from.pointer_mut(&path).expect("a field") = other(value)?;
+                admit(&from).map(|admitted| (from, admitted))
+            };
+            if let Some((next, _)) = changed(&all) {
+                all = next;
+            }
+            alone.extend(changed(object).map(|(_, admitted)| admitted));
+        }
+    }
+    roots.extend(admit(&all));
+    if std::env::var_os("PEMDAS_EXPLORE").is_some() {
+        roots.extend(alone);
+    }
+    roots.dedup();
+    roots
+}
+
+/// Another value of the same sort.
+fn other(value: &Value) -> Option<Value> {
+    Some(match value {
+        Value::Number(number) => json!(number.as_i64()? + 1),
+        Value::Bool(it) => json!(!it),
+        Value::String(text) => {
+            let digits = text.len() - text.trim_start_matches(|it: char| it.is_ascii_digit()).len();
+            let plain = text[digits..].chars().all(char::is_alphabetic);
+            match text[..digits].parse::<u64>() {
+                Ok(number) if plain => json!(format!("{}{}", number + 1, &text[digits..])),
+                _ => json!(format!("{text}x")),
+            }
+        }
+        Value::Array(items) if items.len() > 1 => json!(items[1..]),
+        Value::Object(fields) => {
+            let (name, value) = fields.iter().find_map(|(name, it)| Some((name, other(it)?)))?;
+            let mut fields = fields.clone();
+            fields.insert(name.clone(), value);
+            Value::Object(fields)
+        }
+        _ => return None,
+    })
+}
+
+/// What the controllers of the examples' own kinds, and of any other custom kind, come to.
+fn play(kind: &KindKey, body: &Value) -> Option<Value> {
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("example.com", "FooServiceDBSchema") => Some(json!({ "applied": body["spec"]["version"] })),
+        ("db.example.com", "PostgresBackup") => {
+            Some(json!({ "done": true, "finished": "2030-02-01T11:00:00Z" }))
+        }
+        (group, _) if group.ends_with("example.com") => {
+            Some(json!({ "conditions": [{ "type": "Ready", "status": "True" }] }))
+        }
+        _ => None,
+    }
+}
+
+/// Asks Nickel each question once.
+struct Remembering {
+    renderer: Renderer<InProcess>,
+    answers: BTreeMap<Digest, Answer>,
+}
+
+impl Evaluator for Remembering {
+    fn evaluate(&mut self, batch: &[Question]) -> Vec<Answer> {
+        let new: Vec<_> = batch.iter().filter(|it| !self.answers.contains_key(&it.digest)).cloned().collect();
+        let answers = if new.is_empty() { Vec::new() } else { self.renderer.answers(&new) };
+        self.answers.extend(new.iter().map(|it| it.digest).zip(answers));
+        batch.iter().map(|it| self.answers[&it.digest].clone()).collect()
+    }
+}
