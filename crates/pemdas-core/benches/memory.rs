@@ -1,6 +1,6 @@
 //! How large a settled instance is: `cargo bench -p pemdas-core --features explore --bench memory`.
 #![allow(unsafe_code, reason = "counting what is allocated needs an allocator of one's own")]
-#![allow(clippy::disallowed_macros, reason = "a number for people")]
+#![allow(clippy::disallowed_macros, clippy::print_stdout, reason = "a number for people")]
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},

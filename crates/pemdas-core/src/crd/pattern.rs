@@ -39,6 +39,8 @@ pub fn difference(pattern: &str) -> Option<String> {
         repeated = match (letter, repeated) {
             _ if in_class => Repeated::No,
             ('?', Repeated::Once) => Repeated::Lazily,
+            // The end of a repetition that was counted.
+            ('}', Repeated::Once) => Repeated::Once,
             ('*' | '+' | '?' | '{', Repeated::No) => Repeated::Once,
             ('*' | '+' | '?' | '{', _) => {
                 return Some("a repetition of a repetition is not the same to both".to_owned());

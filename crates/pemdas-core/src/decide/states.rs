@@ -276,7 +276,6 @@ impl Pass<'_> {
     }
 
     /// Which state the object shall be in now.
-    #[expect(clippy::too_many_lines, reason = "one walk through the states, each case where it belongs")]
     fn target(
         &mut self,
         slot: &Slot,

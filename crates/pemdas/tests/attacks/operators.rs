@@ -183,9 +183,8 @@ impl Operator {
     /// What it shows of itself over HTTP.
     pub(crate) fn page(&self, path: &str) -> String {
         let log = self.log();
-        let lines = log.lines().filter_map(|it| serde_json::from_str::<Value>(it).ok());
-        let served =
-            lines.filter(|it| it["fields"]["message"] == "health and metrics are served").next_back();
+        let mut lines = log.lines().filter_map(|it| serde_json::from_str::<Value>(it).ok());
+        let served = lines.rfind(|it| it["fields"]["message"] == "health and metrics are served");
         let served = served.expect("it is served");
         let mut stream = TcpStream::connect(served["fields"]["address"].as_str().unwrap()).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();

@@ -18,7 +18,7 @@ fn goes(mut sim: Sim, left: &[&str]) {
     assert!(sim.root().is_none() && there == left, "{there:?} {:?}", sim.stalled());
 }
 
-fn with_claim(sim: &mut Sim, name: &str, labels: Value, annotations: Value) {
+fn with_claim(sim: &mut Sim, name: &str, labels: &Value, annotations: &Value) {
     let body =
         json!({ "kind": "Note", "metadata": { "labels": labels, "annotations": annotations }, "spec": {} });
     sim.cluster.create(&key("Note", name), "somebody", body);
@@ -30,7 +30,7 @@ pub(super) fn a_label_without_a_claim_that_can_be_read_is_told() {
     for claim in unparsable.map(Some).into_iter().chain([None]) {
         let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
         let annotations = claim.map_or(json!({}), |it| json!({ CLAIM_ANNOTATION: it }));
-        with_claim(&mut sim, "strange", json!({ ROOT_LABEL: "u1" }), annotations);
+        with_claim(&mut sim, "strange", &json!({ ROOT_LABEL: "u1" }), &annotations);
         assert!(stalled(&sim, "Unreadable") && !sim.is_ready(), "{claim:?}: {:?}", sim.stalled());
         goes(sim, &["strange"]);
     }
@@ -44,7 +44,7 @@ pub(super) fn a_claim_of_an_unknown_node_and_revision_is_removed_as_any_other() 
     claim["revision"] = json!("r99");
     claim["ordinal"] = json!(u64::MAX);
     let labels = json!({ ROOT_LABEL: "u1" });
-    with_claim(&mut sim, "left", labels, json!({ CLAIM_ANNOTATION: claim.to_string() }));
+    with_claim(&mut sim, "left", &labels, &json!({ CLAIM_ANNOTATION: claim.to_string() }));
     assert!(sim.is_ready() && !there(&sim, "Note", "left"), "{:?} {:?}", sim.stalled(), sim.waits());
     clean(&sim);
 }

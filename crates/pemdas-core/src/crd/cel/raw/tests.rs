@@ -56,7 +56,7 @@ fn right_expressions_have_a_price() {
 #[test]
 fn wrong_expressions_are_refused_with_the_reason() {
     for (rule, why) in [
-        ("self.name ==", "at `the end`"),
+        ("self.name ==", "it ends where more has to follow"),
         ("self.name = 'x'", "at `"),
         ("self.nmae == 'x'", "there is no field `nmae`"),
         ("self.count == 'x'", "`==` does not go with a whole number and a string"),
@@ -74,7 +74,7 @@ fn wrong_expressions_are_refused_with_the_reason() {
         ("self.when > timestamp('soon')", "cannot be used"),
         ("[1, 'a'].size() > 1", "items of different types"),
         ("self.?inner.deep == 'x'", "at `"),
-        ("", "at `the end`"),
+        ("", "it ends where more has to follow"),
     ] {
         let refusal = price(&schema(), rule).unwrap_err();
         assert!(refusal.contains(why), "{rule}: {refusal}");
