@@ -66,7 +66,7 @@ let hidden = fun value => std.deserialize 'Json (std.serialize 'Json value) in
       apiVersion = "v1", kind = "Secret", metadata.name = "%{the.root.metadata.name}-generated", stringData.password = the.seed,
     },
     follows = {
-      before.copy = { until = fits { data.password | String }, extract = fun live => { held = live.data.password } },
+      before.copy = { until = fits { data | { password | String, .. }, .. }, extract = fun live => { held = live.data.password } },
       template = fun the => {
         apiVersion = "v1", kind = "Secret", metadata.name = "%{the.root.metadata.name}-follows", data.password = the.copy.held,
       },

