@@ -14,7 +14,7 @@ use pemdas_testbed::{Cluster, Level};
 use serde_json::{Value, json};
 
 /// Nothing that is waited for takes so long, on any machine: whoever waits longer has found a fault.
-const LONG: Duration = Duration::from_secs(120);
+const LONG: Duration = Duration::from_secs(300);
 /// What the names of the accounts of operators begin with.
 const OPERATOR: &str = "system:serviceaccount:pemdas-system:pemdas";
 

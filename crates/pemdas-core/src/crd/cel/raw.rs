@@ -30,7 +30,9 @@ pub(super) fn price(schema: &Schema, rule: &str) -> Result<u64, String> {
     let expression = parser.parse(rule).map_err(|errors| match errors.errors.first() {
         // The position is of the expression's own text, counted from one.
         // The messages speak of the grammar's own words.
-        Some(first) if first.msg.contains("<EOF>") => "it ends where more has to follow".to_owned(),
+        Some(first) if first.msg.contains("<EOF>") && from(rule, first.pos) == "the end" => {
+            "it ends where more has to follow".to_owned()
+        }
         Some(first) if first.msg.starts_with("Syntax error") => {
             format!("it cannot be read from `{}` on", from(rule, first.pos))
         }
