@@ -203,6 +203,9 @@ pub async fn look(
     resource: &Resource,
     key: &ObjectKey,
 ) -> Result<(Option<Live>, u64), String> {
+    if !is_addressable(key) {
+        return Err("its name is no part of a path".to_owned());
+    }
     // A list of one: its version also says as of when an object is *not* there.
     let path = format!("{}?fieldSelector=metadata.name%3D{}", resource.path(&key.namespace), key.name);
     let request = Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
@@ -214,6 +217,17 @@ pub async fn look(
     let version = list.pointer("/metadata/resourceVersion").and_then(live::version).unwrap_or(0);
     let item = list.get("items").and_then(Value::as_array).and_then(|it| it.first()).cloned();
     Ok((item.and_then(|it| live::live(&resource.kind, typed(it, resource))), version))
+}
+
+/// Whether an object can be asked for at all: a template may render any name, and one with slashes and dots would lead to another
+/// object of another kind.
+#[must_use]
+pub fn is_addressable(key: &ObjectKey) -> bool {
+    let segment = |text: &str| {
+        let plain = |it: u8| it.is_ascii_alphanumeric() || b"-._:".contains(&it);
+        !text.is_empty() && text.len() <= 253 && text.bytes().all(plain) && text != "." && text != ".."
+    };
+    segment(&key.name) && (key.namespace.is_empty() || segment(&key.namespace))
 }
 
 /// Sends a write and sorts its answer.
@@ -271,7 +285,27 @@ fn typed(mut body: Value, resource: &Resource) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::difference;
+    use pemdas_core::world::{KindKey, ObjectKey};
+
+    use super::{difference, is_addressable};
+
+    #[test]
+    fn a_name_leads_nowhere_else() {
+        let at = |namespace: &str, name: &str| {
+            let kind = KindKey::new("v1", "ConfigMap");
+            is_addressable(&ObjectKey { kind, namespace: namespace.to_owned(), name: name.to_owned() })
+        };
+        for (namespace, name) in [("n", "a.b-c"), ("", "system:node"), ("n", "Under_Score")] {
+            assert!(at(namespace, name), "{namespace} {name}");
+        }
+        let long = "x".repeat(254);
+        for name in
+            ["", ".", "..", "../../secrets/x", "a/b", "a%2fb", "a?b", "a#b", "a b", "ä", "a\nb", &long]
+        {
+            assert!(!at("n", name), "{name}");
+        }
+        assert!(!at("../x", "a") && !at("a/b", "a"));
+    }
 
     #[test]
     fn a_merge_patch_takes_out_what_is_not_wanted() {

@@ -198,6 +198,10 @@ async fn write(
     seen: Option<&Live>,
 ) -> Done {
     let lost = Done { outcome: WriteOutcome::Lost, live: None, pause: None };
+    if !call::is_addressable(key) {
+        let refusal = Refusal::Invalid("its name or its namespace cannot be that of an object".to_owned());
+        return Done { outcome: WriteOutcome::Refused(refusal), ..lost };
+    }
     match (action, seen) {
         (Action::Create { body, .. }, _) => call::create(client, resource, key, manager, body).await,
         (Action::Change { uid, resource_version, body, force, .. }, _) => {

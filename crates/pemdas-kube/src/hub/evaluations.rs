@@ -1,6 +1,9 @@
 //! Evaluation beside the loop: one thread a blueprint revision, which takes all questions that wait as one batch.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use pemdas_core::{
     action::Event as Told,
@@ -21,6 +24,9 @@ const QUEUE: usize = 100_000;
 /// Stopped evaluations that are remembered for an instance.
 const MAX_STOPPED: usize = 100;
 
+/// Questions of a blueprint that are asked alone because they had to be stopped.
+const MAX_SUSPECTS: usize = 1_000;
+
 /// Where the questions of a blueprint go.
 #[derive(Clone)]
 pub(super) struct Evaluations(mpsc::Sender<(InstanceId, Vec<Question>)>);
@@ -32,6 +38,7 @@ impl Evaluations {
         // A thread of its own: those of the runtime are counted, and blueprints are read on them.
         let thread = std::thread::Builder::new().name("evaluations".to_owned());
         let started = thread.spawn(move || {
+            let mut suspects = BTreeSet::new();
             while let Some(first) = receiver.blocking_recv() {
                 let mut batches = vec![first];
                 while batches.len() < MAX_TOGETHER
@@ -40,7 +47,7 @@ impl Evaluations {
                     batches.push(more);
                 }
                 let questions: Vec<_> = batches.iter().flat_map(|(_, it)| it.iter().cloned()).collect();
-                let mut answers = evaluator.evaluate(&questions).into_iter();
+                let mut answers = answers(&*evaluator, &questions, &mut suspects).into_iter();
                 for (id, batch) in batches {
                     let digests = batch.iter().map(|it| it.digest);
                     let answered = digests.zip(answers.by_ref()).collect();
@@ -60,6 +67,33 @@ impl Evaluations {
     pub(super) fn ask(&self, id: InstanceId, batch: Vec<Question>) -> bool {
         self.0.try_send((id, batch)).is_ok()
     }
+}
+
+/// Answers questions of many instances. The accident that this prevents: an evaluation that has to be stopped takes those beside it
+/// along, all of them are asked again at the same time, and so a good instance waits for a bad one for ever.
+fn answers(evaluator: &dyn Evaluate, questions: &[Question], suspects: &mut BTreeSet<Digest>) -> Vec<Answer> {
+    let (alone, together): (Vec<_>, Vec<_>) =
+        (0..questions.len()).partition(|it| suspects.contains(&questions[*it].digest));
+    let batch: Vec<_> = together.iter().map(|it| questions[*it].clone()).collect();
+    let mut found: BTreeMap<usize, Answer> = BTreeMap::new();
+    if !batch.is_empty() {
+        found.extend(together.iter().copied().zip(evaluator.evaluate(&batch)));
+    }
+    // Whoever was stopped, or stood beside one that was, is asked again alone; who is stopped then is a suspect.
+    let stopped = |it: &usize| matches!(found.get(it), None | Some(Answer::Unknown(_)));
+    let again: Vec<_> = together.iter().copied().filter(stopped).chain(alone).collect();
+    for index in again {
+        let Some(question) = questions.get(index) else { continue };
+        let answer = evaluator.evaluate(std::slice::from_ref(question)).into_iter().next();
+        let answer = answer.unwrap_or_else(|| Answer::Unknown("the evaluator answered nothing".to_owned()));
+        if matches!(answer, Answer::Unknown(_)) && suspects.len() < MAX_SUSPECTS {
+            suspects.insert(question.digest);
+        } else {
+            suspects.remove(&question.digest);
+        }
+        found.insert(index, answer);
+    }
+    found.into_values().collect()
 }
 
 impl Hub {
@@ -92,5 +126,63 @@ impl Hub {
             let reason = "Stopped".to_owned();
             self.tell(instance, Told { about: None, reason, message, warning: true });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::BTreeSet,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
+
+    use pemdas_core::{
+        digest::Digest,
+        evaluate::{Answer, Form, Question},
+    };
+    use serde_json::{Value, json};
+
+    use super::{Evaluate, answers};
+
+    /// Breaks off at a bomb, and puts off whatever comes after it.
+    #[derive(Default)]
+    struct Fragile {
+        killed: AtomicUsize,
+    }
+
+    impl Evaluate for Fragile {
+        fn evaluate(&self, batch: &[Question]) -> Vec<Answer> {
+            let mut broken = false;
+            let mut answer = |question: &Question| {
+                if question.input == json!("bomb") {
+                    self.killed.fetch_add(1, Ordering::Relaxed);
+                    broken = true;
+                }
+                if broken {
+                    Answer::Unknown("stopped".to_owned())
+                } else {
+                    Answer::Value(question.input.clone())
+                }
+            };
+            batch.iter().map(&mut answer).collect()
+        }
+    }
+
+    fn question(input: &Value) -> Question {
+        Question { digest: Digest::of(&[], input), path: Vec::new(), form: Form::Whole, input: input.clone() }
+    }
+
+    #[test]
+    fn nobody_waits_for_an_evaluation_that_is_stopped() {
+        let fragile = Fragile::default();
+        let questions: Vec<_> = [json!("bomb"), json!(1), json!(2)].iter().map(question).collect();
+        let mut suspects = BTreeSet::new();
+        for killed in [2, 3, 4] {
+            let found = answers(&fragile, &questions, &mut suspects);
+            assert!(matches!(found[0], Answer::Unknown(_)));
+            assert_eq!(found[1..], [Answer::Value(json!(1)), Answer::Value(json!(2))]);
+            assert_eq!(fragile.killed.load(Ordering::Relaxed), killed, "who is known is asked alone, once");
+        }
+        assert_eq!(suspects.len(), 1);
     }
 }

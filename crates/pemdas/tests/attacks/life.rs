@@ -119,7 +119,8 @@ fn another_object_under_the_same_name_is_another_object() {
     std::fs::write(file.path(), theirs).unwrap();
     let path = file.path().to_string_lossy().into_owned();
     // Whoever is quicker: either it is theirs, and told, or ours was there first and stays.
-    let won = space.kubectl(&["replace", "--force", "-f", &path]).is_ok();
+    space.kubectl(&["delete", "configmap", "one", "--wait=false"]).unwrap();
+    let won = space.kubectl(&["create", "-f", &path]).is_ok();
     if won && space.get("configmap", "one").unwrap()["metadata"]["labels"].is_null() {
         space.stalls("Note", "one", "is not ours");
         assert_eq!(space.get("configmap", "one").unwrap()["data"]["value"], "theirs");

@@ -7,6 +7,7 @@
 #[path = "../operator/bed.rs"]
 mod bed;
 mod copies;
+mod fairness;
 mod hands;
 mod input;
 mod life;

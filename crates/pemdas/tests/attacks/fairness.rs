@@ -1,0 +1,52 @@
+//! Nobody waits for a bad neighbour: shown by the number of requests, not by the time they take.
+
+use serde_json::json;
+
+use super::{
+    bed::{Space, a_while, until},
+    input::NOTE,
+    operators::Plan,
+};
+
+#[test]
+fn bad_instances_cost_little_and_delay_nobody() {
+    let space = Space::new("bad");
+    let operator = Plan::over(&[&space]).start();
+    let source = NOTE.replace(
+        "metadata.name = the.root.metadata.name, data.value = the.root.spec.value",
+        r#"metadata.name = the.root.metadata.name,
+        metadata.labels.label = if the.root.spec.value == "invalid" then "no value of a label!" else "fine",
+        data.value = let rec endless = fun x => endless x in
+          if the.root.spec.value == "endless" then endless 1 else the.root.spec.value"#,
+    );
+    space.blueprint("blueprint", &source);
+    space.runs("blueprint");
+    // Ten whose rendering never ends, ten that are refused, ten whose object is somebody else's.
+    for it in 0..10 {
+        space.instance("Note", &format!("endless{it}"), &json!({ "value": "endless" }));
+        space.instance("Note", &format!("invalid{it}"), &json!({ "value": "invalid" }));
+        space.apply(
+            &json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": format!("taken{it}") } }),
+        );
+        space.instance("Note", &format!("taken{it}"), &json!({ "value": "a" }));
+    }
+    for it in 0..5 {
+        space.instance("Note", &format!("good{it}"), &json!({ "value": "a" }));
+        space.ready("Note", &format!("good{it}"));
+    }
+    // What the bad ones cost while they are left alone.
+    a_while();
+    let before = operator.writes().len();
+    for _ in 0..4 {
+        a_while();
+    }
+    let cost = operator.writes().len() - before;
+    assert!(cost <= 60, "{cost} writes of thirty bad instances in twelve seconds");
+    let kind = space.kind("Note");
+    for name in ["endless0", "invalid0", "taken0"] {
+        let why = until("it says why", || {
+            space.get(&kind, name)?["status"]["pemdas"]["nodes"][0]["why"].as_str().map(str::to_owned)
+        });
+        assert!(!why.is_empty());
+    }
+}
