@@ -201,7 +201,9 @@ fn other(value: &Value) -> Option<Value> {
 /// What the controllers of the examples' own kinds, and of any other custom kind, come to.
 fn play(kind: &KindKey, body: &Value) -> Option<Value> {
     match (kind.group.as_str(), kind.kind.as_str()) {
-        ("example.com", "FooServiceDBSchema") => Some(json!({ "applied": body["spec"]["version"] })),
+        ("example.com", "FooServiceDBSchema") => Some(
+            json!({ "applied": body["spec"]["version"], "report": { "version": body["spec"]["version"] } }),
+        ),
         ("db.example.com", "PostgresBackup") => {
             Some(json!({ "done": true, "finished": "2030-02-01T11:00:00Z" }))
         }

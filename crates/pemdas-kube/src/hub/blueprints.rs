@@ -58,6 +58,9 @@ const REPORT_AGAIN: Duration = Duration::from_secs(5);
 const MAX_OWN_FLIGHTS: usize = 96;
 /// The code of a revision that cannot be kept.
 const UNSTORED: &str = "PM0511";
+/// The code of a blueprint that no worker could be had for, and when it is read again.
+const NO_WORKER: &str = "PM0510";
+const READ_AGAIN: Duration = Duration::from_secs(30);
 /// How many problems are told on the ConfigMap.
 const MAX_PROBLEMS: usize = 10;
 
@@ -263,10 +266,26 @@ impl Hub {
         });
     }
 
+    /// Reads a blueprint again that is as it was.
+    pub(super) fn read_again(&mut self, name: &BlueprintName, number: u64) {
+        let Some(loaded) = self.blueprints.get_mut(name).filter(|it| it.number == number) else { return };
+        let live = loaded.live.clone();
+        loaded.sources = no_sources();
+        self.blueprint_seen(&live);
+    }
+
     pub(super) fn compiled(&mut self, name: &BlueprintName, number: u64, verdict: Verdict) {
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
         if loaded.number != number {
             return;
+        }
+        if verdict.problems.iter().any(|it| it.code == NO_WORKER) {
+            // That says nothing of the blueprint: it is read again for as long as it takes.
+            let (post, name) = (self.post.clone(), name.clone());
+            tokio::spawn(async move {
+                tokio::time::sleep(READ_AGAIN).await;
+                let _ended = post.send(Event::ReadAgain(name, number)).await;
+            });
         }
         let news = broken(&verdict).filter(|_| !loaded.has_told(&verdict.problems));
         loaded.problems = verdict.problems;

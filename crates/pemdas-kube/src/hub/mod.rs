@@ -117,6 +117,8 @@ enum Event {
     Recheck(Identity, KindKey),
     /// What an identity may see of a kind, by namespace; nothing where that could not be found out.
     Rechecked(Identity, KindKey, Vec<(Option<String>, Option<bool>)>),
+    /// Time to read a blueprint again that no worker could be had for.
+    ReadAgain(BlueprintName, u64),
     /// A revision could not be kept yet.
     Unstored(BlueprintName, u64, String),
     /// How it stands with a definition.
@@ -261,6 +263,7 @@ impl Hub {
             Event::Recheck(identity, kind) => self.recheck(identity, kind),
             Event::Rechecked(identity, kind, answers) => self.rechecked(&identity, &kind, answers),
             Event::Earlier(name, revision, compiled) => self.earlier_read(&name, revision, compiled),
+            Event::ReadAgain(name, number) => self.read_again(&name, number),
             Event::Unstored(name, number, message) => self.unstored(&name, number, message),
             Event::Definition(name, crd, standing) => self.definition(&name, &crd, standing),
             Event::Reviewed(name, missing) => {
