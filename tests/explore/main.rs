@@ -17,7 +17,6 @@ use pemdas_core::explore::LAWS;
 macro_rules! over_the_examples {
     ($($law:ident,)*) => {
         $(#[test]
-        #[ignore = "the examples went on, and what is played for them has not followed yet"]
         fn $law() {
             let (_, law) = LAWS.iter().find(|(name, _)| *name == stringify!($law)).expect("a law");
             for subject in samples::all() {
@@ -28,7 +27,7 @@ macro_rules! over_the_examples {
 }
 pemdas_core::each_law!(over_the_examples);
 
-/// Every folder of `examples` is walked, with every sample that is a root; a change of each is found.
+/// Every folder of `examples` is walked, with every sample that is a root; a change of one at least is found.
 #[test]
 fn every_example_is_there_and_can_change() {
     let subjects = samples::all();
@@ -37,7 +36,11 @@ fn every_example_is_there_and_can_change() {
     let wanted: std::collections::BTreeSet<_> =
         samples::folders().iter().map(|it| it.file_name().unwrap().to_string_lossy().into_owned()).collect();
     assert_eq!(folders, wanted);
+    for folder in &folders {
+        let changes = subjects.iter().any(|it| it.name.starts_with(folder.as_str()) && it.roots.len() > 1);
+        assert!(changes, "{folder}: no change of it is allowed");
+    }
     for subject in &subjects {
-        assert!(subject.roots.len() > 1, "{}: no change of it is allowed", subject.name);
+        assert!(!subject.roots.is_empty(), "{}: it never becomes ready", subject.name);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     cell::RefCell,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     rc::Rc,
 };
@@ -12,6 +12,7 @@ use pemdas_core::{
     digest::Digest,
     evaluate::{Answer, Evaluator, Question},
     explore::{Evaluation, Kinds, Nature, Subject},
+    graph::Graph,
     plan::{known_kinds, view},
     program::{Program, Revision},
     world::{KindKey, ObjectKey},
@@ -68,17 +69,35 @@ fn of(folder: &Path) -> Vec<Subject> {
         let roots = roots(object, target, &|object| renderer.admit(&blueprint, target, object).ok());
         let kinds = kinds(&blueprint, object, &live);
         let root = key(object, &kinds);
-        subjects.push(Subject {
+        let needed = needed(&graph, node);
+        let around = around(&live, &needed, &kinds).into_iter().filter(|(it, _)| *it != root).collect();
+        let mut subject = Subject {
             name: format!("{}:{file}", folder.file_name().unwrap().to_string_lossy()),
             programs: Rc::new(vec![(program, evaluation.clone())]),
-            around: around(&live, &kinds).into_iter().filter(|(it, _)| *it != root).collect(),
+            around,
             kinds,
             root,
-            roots: Rc::new(roots),
+            roots: Rc::new(Vec::new()),
             play: Some(Rc::new(play)),
-        });
+        };
+        // A change to the name of something that nobody made waits for it forever, and rightly.
+        subject.roots = Rc::new(roots.into_iter().filter(|it| subject.becomes_ready(it)).collect());
+        subjects.push(subject);
     }
     subjects
+}
+
+/// The nodes of an instance: the root's, and what it also needs.
+fn needed<'g>(graph: &'g Graph, root: &'g str) -> BTreeSet<&'g str> {
+    let mut needed = BTreeSet::from([root]);
+    loop {
+        let more = graph.also.iter().filter(|it| needed.contains(it.from.as_str())).map(|it| it.to.as_str());
+        let next: BTreeSet<_> = needed.iter().copied().chain(more).collect();
+        if next.len() == needed.len() {
+            return needed;
+        }
+        needed = next;
+    }
 }
 
 /// The node whose instances an object begins.
@@ -124,10 +143,11 @@ fn key(object: &Value, kinds: &Kinds) -> ObjectKey {
     ObjectKey { kind, namespace: namespace.to_owned(), name }
 }
 
-/// What others made: whole objects among what the sample says of the cluster.
-fn around(live: &Value, kinds: &Kinds) -> Vec<(ObjectKey, Value)> {
-    let whole = live.as_object().into_iter().flatten().filter(|(_, it)| it["metadata"]["name"].is_string());
-    whole
+/// What others made: whole objects among what the sample says of the cluster, of the nodes that the instance has.
+fn around(live: &Value, needed: &BTreeSet<&str>, kinds: &Kinds) -> Vec<(ObjectKey, Value)> {
+    let theirs = live.as_object().into_iter().flatten().filter(|(node, _)| needed.contains(node.as_str()));
+    theirs
+        .filter(|(_, it)| it["metadata"]["name"].is_string())
         .map(|(_, object)| {
             let mut object = object.clone();
             let key = key(&object, kinds);

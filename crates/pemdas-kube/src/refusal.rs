@@ -18,7 +18,7 @@ pub enum Meant {
 /// Sorts a refusal.
 #[must_use]
 pub fn refusal(status: &Status, meant: Meant) -> Refusal {
-    let message = bounded(&without_values(&status.message));
+    let message = bounded(&without_keys(&without_values(&status.message)));
     let causes = status.details.as_ref().map(|it| it.causes.as_slice()).unwrap_or_default();
     let has = |reason: &str| causes.iter().any(|it| it.reason == reason);
     match status.code {
@@ -34,7 +34,7 @@ pub fn refusal(status: &Status, meant: Meant) -> Refusal {
         409 if meant == Meant::Create => Refusal::Exists,
         409 => Refusal::Changed,
         422 => match causes.iter().find(|it| is_immutable(&it.message)) {
-            Some(cause) => Refusal::Immutable(cause.field.clone()),
+            Some(cause) => Refusal::Immutable(without_keys(&cause.field)),
             None if is_immutable(&status.message) => Refusal::Immutable("a field".to_owned()),
             None => Refusal::Invalid(message),
         },
@@ -76,6 +76,47 @@ fn without_values(message: &str) -> String {
         rest = after_value(&rest[at..]);
     }
     kept + rest
+}
+
+/// A message without the keys that its paths name (`data[key]`): a blueprint may have made them of anything. Places in lists stay;
+/// where the end of a key cannot be told, nothing more is said.
+fn without_keys(message: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = message;
+    while let Some(at) = rest.find('[') {
+        let (before, subscript) = (&rest[..at], &rest[at + 1..]);
+        kept.push_str(before);
+        kept.push('[');
+        rest = subscript;
+        let place = rest.split(']').next().is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit()));
+        if place || !before.ends_with(|it: char| it.is_ascii_alphanumeric()) {
+            continue;
+        }
+        kept.push_str("(not shown)");
+        let ends = |(at, _): &(usize, &str)| goes_on(&rest[at + 1..]);
+        rest = match rest.match_indices(']').find(ends) {
+            Some((at, _)) => &rest[at..],
+            None => "]",
+        };
+    }
+    kept + rest
+}
+
+/// Whether this is what follows a path's subscript: more of the path, and what is wrong there.
+fn goes_on(text: &str) -> bool {
+    const WRONG: [&str; 8] = [
+        "Invalid value",
+        "Required value",
+        "Unsupported value",
+        "Duplicate value",
+        "Forbidden",
+        "Too long",
+        "Too many",
+        "Not found",
+    ];
+    let path = |it: char| it.is_ascii_alphanumeric() || ".[]".contains(it);
+    let rest = text.trim_start_matches(path);
+    rest.strip_prefix(": ").is_some_and(|it| WRONG.iter().any(|wrong| it.starts_with(wrong)))
 }
 
 /// What follows a value; nothing where its end cannot be told.
@@ -156,6 +197,28 @@ mod tests {
     }
 
     #[test]
+    fn keys_that_a_path_names_are_not_told() {
+        let cases = [
+            (
+                "data[very secret/key]: Invalid value: (not shown): no",
+                "data[(not shown)]: Invalid value: (not shown): no",
+            ),
+            (
+                "[data[a]: b]: Invalid value: x, spec.a[0].b: Required value]",
+                "[data[(not shown)]: Invalid value: x, spec.a[0].b: Required value]",
+            ),
+            ("spec.ports[10].name: Too long: may not be", "spec.ports[10].name: Too long: may not be"),
+            ("spec.map[k].x[3].y: Forbidden: no", "spec.map[(not shown)].x[3].y: Forbidden: no"),
+            ("data[secret and no end: Inv", "data[(not shown)]"),
+            ("data[field]", "data[(not shown)]"),
+            ("nothing of the sort", "nothing of the sort"),
+        ];
+        for (said, told) in cases {
+            assert_eq!(super::without_keys(said), told);
+        }
+    }
+
+    #[test]
     fn values_that_a_refusal_quotes_are_not_told() {
         let message = r#"Secret "x" is invalid: [data[a b]: Invalid value: "hun\"ter2": a key, type: Unsupported value: "top-secret": supported values: "Opaque", spec: Invalid value: {"a":"c2VjcmV0"}: no]"#;
         let Refusal::Invalid(told) =
@@ -166,7 +229,7 @@ mod tests {
         for value in ["hun", "ter2", "top-secret", "c2VjcmV0"] {
             assert!(!told.contains(value), "{told}");
         }
-        assert!(told.contains("data[a b]: Invalid value: (not shown): a key"), "{told}");
+        assert!(told.contains("data[(not shown)]: Invalid value: (not shown): a key"), "{told}");
         assert!(told.ends_with("(not shown): no]"), "{told}");
         let cases = [
             (

@@ -1,7 +1,7 @@
 //! `testbed`: a real Kubernetes for a person by hand, and the supervisor of the clusters that tests ask for.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this program speaks to the terminal")]
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -92,7 +92,8 @@ fn up(options: Options) -> Result<()> {
     let us = std::env::current_exe()
         .map_err(|cause| Error::new(format!("cannot find our own program: {cause}")))?;
     let mut cluster = Cluster::start_under(&us, options)?;
-    present(cluster.ready(), options.level);
+    // Whoever reads our output may have read enough (`testbed up | head`): the cluster is wanted all the same.
+    let _ = present(&mut std::io::stdout().lock(), cluster.ready(), options.level);
     let end = ending(on_signal);
     while end.recv_timeout(Duration::from_millis(500)) == Err(RecvTimeoutError::Timeout) {
         if !cluster.is_running() {
@@ -102,19 +103,20 @@ fn up(options: Options) -> Result<()> {
     Ok(())
 }
 
-fn present(ready: &Ready, level: Level) {
+fn present(out: &mut impl Write, ready: &Ready, level: Level) -> std::io::Result<()> {
     let seconds = f64::from(u32::try_from(ready.milliseconds).unwrap_or(u32::MAX)) / 1000.0;
     let what = if level == Level::Node { "control plane and node are" } else { "control plane is" };
-    println!("The {what} ready after {seconds:.1} s, at {}.\n", ready.server);
-    println!("  export KUBECONFIG={}", ready.kubeconfig.display());
-    println!("  alias kubectl={}    # of the cluster's own version", ready.kubectl.display());
-    println!("  kubectl get nodes\n");
-    println!(
+    writeln!(out, "The {what} ready after {seconds:.1} s, at {}.\n", ready.server)?;
+    writeln!(out, "  export KUBECONFIG={}", ready.kubeconfig.display())?;
+    writeln!(out, "  alias kubectl={}    # of the cluster's own version", ready.kubectl.display())?;
+    writeln!(out, "  kubectl get nodes\n")?;
+    writeln!(
+        out,
         "Every request is in {}, every process's log in {}.",
         ready.audit_log.display(),
         ready.logs.display()
-    );
-    println!("Ctrl-C ends it; nothing stays behind.");
+    )?;
+    writeln!(out, "Ctrl-C ends it; nothing stays behind.")
 }
 
 /// Waits for a Ctrl-C, a hang-up or a request to terminate.

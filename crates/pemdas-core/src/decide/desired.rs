@@ -56,6 +56,20 @@ pub(super) struct Marks {
     pub(super) attempt: Option<(Digest, u32)>,
 }
 
+/// Why something rendered cannot be an object. Where our own marks go, there must be room for them: what stands in
+/// their place would be lost without a word.
+fn misfit(rendered: &Value) -> Option<&'static str> {
+    const RECORDS: [(&str, &str); 4] = [
+        ("", "no record"),
+        ("/metadata", "a `metadata` that is no record"),
+        ("/metadata/labels", "`metadata.labels` that are no record"),
+        ("/metadata/annotations", "`metadata.annotations` that are no record"),
+    ];
+    let odd =
+        |at: &str| rendered.pointer(at).is_some_and(|it| !it.is_object() && (at.is_empty() || !it.is_null()));
+    RECORDS.iter().find(|(at, _)| odd(at)).map(|(_, what)| *what)
+}
+
 impl Pass<'_> {
     /// The identity of a node's object: a function of the root and the member only, so that it is known while its
     /// inputs are not. With `late_name` it is only known with the rendered object.
@@ -169,8 +183,10 @@ impl Pass<'_> {
     fn rendered(&mut self, function: &Function, the: &The<'_>) -> Result<Rendered, Cause> {
         let (question, asked) = self.ask_keyed(function, Form::Whole, the);
         match asked {
-            Asked::Value(data) if data.value().is_object() => Ok(Rendered { data, question }),
-            Asked::Value(_) => Err(Cause::stalled(reason::ERROR, "its template gives no record")),
+            Asked::Value(data) => match misfit(data.value()) {
+                None => Ok(Rendered { data, question }),
+                Some(what) => Err(Cause::stalled(reason::ERROR, format!("its template gives {what}"))),
+            },
             Asked::Error(text) => Err(Cause::stalled(reason::ERROR, text)),
             Asked::Unknown(text) => Err(Cause::Unknown(text)),
         }

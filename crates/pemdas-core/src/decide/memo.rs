@@ -162,6 +162,8 @@ impl Memo {
             super::hold_root_writes(world, &mut decision);
             return last(decision, None);
         }
+        // The report adds it: left here, the step that happens to come first would keep it.
+        pass.asked = Questions::default();
         pass.begin_need();
         let mut steps = Vec::with_capacity(program.steps.len());
         let mut actions = Vec::new();
@@ -187,6 +189,7 @@ impl Memo {
         if changes.touched.binary_search(&Touch::ROOT_INPUT).is_ok() && !pass.admit() {
             return None;
         }
+        pass.asked = Questions::default();
         self.passes += 1;
         pass.need = std::mem::take(&mut state.need);
         pass.decided = std::mem::take(&mut state.decided);

@@ -41,7 +41,7 @@ pub(super) fn status(live: &Live, end: End) -> Option<Value> {
         }
         ("apps", "Deployment") => json!({
             "observedGeneration": generation, "replicas": replicas, "updatedReplicas": replicas,
-            "readyReplicas": replicas, "availableReplicas": replicas,
+            "readyReplicas": replicas, "availableReplicas": replicas, "terminatingReplicas": 0,
             "conditions": [
                 { "type": "Available", "status": "True" },
                 { "type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable" },

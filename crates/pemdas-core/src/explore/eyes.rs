@@ -5,9 +5,10 @@ use serde_json::Value;
 use super::sim::Sim;
 use crate::{
     action::Action,
-    blueprint::Body,
+    blueprint::{Body, WantedShape, WantedShapeForm},
     decide::{Decision, Mode, decide},
     ledger::Slot,
+    shape::Shape,
     world::{CLAIM_ANNOTATION, Claim, Live, ObjectKey, Owner, owner},
 };
 
@@ -67,6 +68,11 @@ impl Sim {
         for (precursor, edge) in &node.before {
             let Some(p) = program.node(precursor) else { continue };
             let plain = matches!(p.body, Body::Template(_)) && p.state_of.is_none() && p.once.is_none();
+            // Whoever is ready as soon as it is there waits for no controller.
+            let at_once = |it: &WantedShape| it.form == WantedShapeForm::Native(Shape::Any);
+            if p.ready.as_ref().is_some_and(at_once) {
+                continue;
+            }
             if !plain || edge.until.is_some() || program.states.contains_key(precursor) {
                 continue;
             }

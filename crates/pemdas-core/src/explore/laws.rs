@@ -265,6 +265,9 @@ pub(super) fn what_is_not_claimed_is_never_written(subject: &Subject, walks: u64
             sim.cluster.create(key, "somebody", body);
             theirs.push((key.clone(), sim.live(key).unwrap().resource_version));
         }
+        if theirs.is_empty() {
+            continue;
+        }
         let faults = Faults { hands: false, ..Faults::ALL };
         let start = sim.clone();
         let given = theirs.clone();

@@ -78,6 +78,13 @@ impl Subject {
         sim
     }
 
+    /// Whether an instance with this root becomes ready when nothing goes wrong.
+    #[must_use]
+    pub fn becomes_ready(&self, root: &Value) -> bool {
+        let mut sim = self.start_at(0, root);
+        sim.settle() && sim.is_ready()
+    }
+
     /// An instance at rest, ready.
     pub(super) fn at_rest(&self) -> Sim {
         let mut sim = self.start();

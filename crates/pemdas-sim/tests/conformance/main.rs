@@ -35,7 +35,6 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-#[ignore = "the controllers of the test bed write ConfigMaps beside it: seen to agree with an API server alone"]
 fn the_simulator_answers_as_the_real_server_does() {
     let real = real();
     if let Some(seed) = number("PEMDAS_CONFORMANCE_SEED") {

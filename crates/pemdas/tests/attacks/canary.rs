@@ -153,7 +153,6 @@ fn public(space: &Space) -> Vec<(String, String)> {
 }
 
 #[test]
-#[ignore = "its good instance is not made in time on a busy machine: not yet seen to the end"]
 fn values_of_secrets_are_nowhere_but_in_secrets() {
     let space = Space::new("canary");
     let all = "trace,hyper=info,h2=info,rustls=info,tower=info,hyper_util=info";

@@ -40,7 +40,6 @@ fn why(space: &Space, name: &str) -> (Value, String) {
 }
 
 #[test]
-#[ignore = "that a bad label is told was not yet seen in time"]
 fn what_is_rendered_and_cannot_be_applied_is_told_and_the_neighbour_is_ready() {
     let space = Space::new("odd");
     let _operator = Plan::over(&[&space]).start();

@@ -18,7 +18,6 @@ fn the_pages_of_the_examples_are_true() {
 
 /// The seed is fixed, so that a failure can be looked for again; what the moments hit is up to the machine.
 #[test]
-#[ignore = "on two busy cores it is killed faster than it reads its blueprints: not yet seen to pass"]
 fn the_pages_are_true_whenever_the_operator_is_killed() {
     let bed = Bed::new();
     let kills = bed.killed_at_random(7, || bed.play(&PAGES));

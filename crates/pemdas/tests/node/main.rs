@@ -11,14 +11,12 @@ use bed::bed;
 const PAGES: [&str; 2] = ["foo-service", "postgres"];
 
 #[test]
-#[ignore = "seen to pass alone; on a crowded machine its pods come too late"]
 fn the_pages_of_the_databases_are_true() {
     let Some((_alone, bed)) = bed() else { return };
     bed.play(&PAGES);
 }
 
 #[test]
-#[ignore = "the postgres page was seen to hold; on two busy cores foo-service's was not yet"]
 fn the_pages_are_true_whenever_pemdas_is_killed() {
     let Some((_alone, bed)) = bed() else { return };
     let kills = bed.killed_at_random(7, || bed.play(&PAGES));

@@ -67,7 +67,6 @@ fn published_definitions_are_taken_from_the_config_map() {
 }
 
 #[test]
-#[ignore = "it failed once on a crowded machine: not yet understood"]
 fn an_awaited_definition_is_picked_up_and_its_return_too() {
     let _running = shared();
     let (space, other) = (Space::new("await"), Space::new("await-other"));
@@ -88,9 +87,10 @@ fn an_awaited_definition_is_picked_up_and_its_return_too() {
     space.ready("Note", "one");
     space.kubectl(&["delete", "crd", &crd(&space), "--timeout=600s"]).unwrap();
     says(&space, "blueprint", "somebody has to install");
-    space.gone("configmap", "one-blueprint");
     bed().cluster.apply(&there.to_string()).unwrap();
     space.runs("blueprint");
+    // The garbage collector may not have met the kind while it was there: then it ends what is left once the kind is back.
+    space.gone("configmap", "one-blueprint");
     space.instance("Note", "two", &json!({ "value": "b" }));
     space.ready("Note", "two");
     other.instance("Note", "one", &json!({ "value": "b" }));

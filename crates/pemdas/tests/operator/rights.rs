@@ -127,7 +127,6 @@ fn operator_role(space: &Space) -> serde_json::Value {
 }
 
 #[test]
-#[ignore = "it failed once on a crowded machine: not yet understood"]
 fn an_operator_of_chosen_namespaces_needs_rights_only_there() {
     let _alone = exclusive();
     let (one, two, not_chosen) = (modest("chosen-a"), modest("chosen-b"), modest("not-chosen"));

@@ -135,7 +135,6 @@ fn allow(space: &Space, rules: &[Value]) {
 }
 
 #[test]
-#[ignore = "it failed once on a crowded machine: not yet understood"]
 fn what_is_shared_is_taken_back_when_the_right_is() {
     let _alone = exclusive();
     let operator = Other::start(&["--own-namespace", "pemdas-system", "--recheck", "2"]);
