@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use crate::{
     blueprint::Function,
     digest::{Digest, Digester},
+    packed::Packed,
 };
 
 /// How many answers are remembered; beyond it, those that the last pass did not use are dropped.
@@ -64,6 +65,12 @@ pub enum Answer {
     Unknown(String),
 }
 
+impl Default for Answer {
+    fn default() -> Self {
+        Self::Unknown("it was not asked".to_owned())
+    }
+}
+
 /// Answers questions. The same question gets the same answer, unless it is [`Answer::Unknown`].
 pub trait Evaluator {
     /// One answer for each question, in their order.
@@ -73,7 +80,7 @@ pub trait Evaluator {
 /// An answer, since when, and how often in a row it was unknown.
 #[derive(Debug, Clone, PartialEq)]
 struct Known {
-    answer: Arc<Answer>,
+    answer: Packed<Arc<Answer>>,
     at: u64,
     tries: u32,
 }
@@ -89,7 +96,7 @@ impl Answers {
             (Answer::Unknown(_), Some(known)) => known.tries.saturating_add(1),
             _ => 0,
         };
-        self.0.insert(question, Known { answer: Arc::new(answer), at: now, tries });
+        self.0.insert(question, Known { answer: Arc::new(answer).into(), at: now, tries });
     }
 
     /// The answer to a question; an unknown one with the time from which to ask again.
@@ -102,9 +109,16 @@ impl Answers {
     /// The same, to be kept without copying it.
     pub(crate) fn shared(&self, question: Digest) -> Option<(&Arc<Answer>, Option<u64>)> {
         let known = self.0.get(&question)?;
-        let again = matches!(*known.answer, Answer::Unknown(_))
+        let again = matches!(**known.answer, Answer::Unknown(_))
             .then(|| known.at.saturating_add(crate::world::back_off(known.tries)));
         Some((&known.answer, again))
+    }
+
+    /// Puts them away until they are asked for.
+    pub(crate) fn rest(&mut self) {
+        for known in self.0.values_mut() {
+            known.answer = known.answer.packed();
+        }
     }
 
     /// How many are remembered.

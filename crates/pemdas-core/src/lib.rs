@@ -21,6 +21,7 @@ pub mod graph;
 pub mod health;
 pub mod kube_types;
 pub mod ledger;
+pub mod packed;
 pub mod path;
 pub mod plan;
 pub mod program;

@@ -1,15 +1,7 @@
 //! An object as the API server sends it, turned into what the core knows.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use pemdas_core::{
-    path::FieldPath,
-    world::{FieldSet, KindKey, Live, ObjectKey},
-};
+use pemdas_core::world::{KindKey, Live, Managers, ObjectKey};
 use serde_json::{Map, Value};
-
-/// How deep the fields of a manager are followed; what lies deeper counts as owned where this ends.
-const MAX_DEPTH: usize = 32;
 
 /// Reads an object of this kind; nothing if it has no name, uid or resourceVersion.
 ///
@@ -45,8 +37,8 @@ pub fn live(kind: &KindKey, mut body: Value) -> Option<Live> {
         generation,
         terminating,
         finalizers,
-        managed: managers(managed.as_ref()),
-        body,
+        managed: managed.as_ref().map(Managers::unread).unwrap_or_default(),
+        body: body.into(),
     })
 }
 
@@ -54,48 +46,6 @@ pub fn live(kind: &KindKey, mut body: Value) -> Option<Live> {
 #[must_use]
 pub fn version(value: &Value) -> Option<u64> {
     value.as_str()?.parse().ok()
-}
-
-/// Who owns which fields. Entries of the same manager (one for each operation and subresource) are taken together.
-fn managers(entries: Option<&Value>) -> BTreeMap<String, FieldSet> {
-    let mut managers: BTreeMap<String, FieldSet> = BTreeMap::new();
-    for entry in entries.and_then(Value::as_array).into_iter().flatten() {
-        let Some(manager) = entry.get("manager").and_then(Value::as_str) else { continue };
-        let owned = managers.entry(manager.to_owned()).or_default();
-        if let Some(fields) = entry.get("fieldsV1").and_then(Value::as_object) {
-            collect(fields, &FieldPath::root(), owned, 0);
-        }
-    }
-    managers
-}
-
-/// Leaves of the tree of owned fields; the elements of lists are parts of a path as `[{"name":"web"}]`, `[="a"]`, `[0]`.
-fn collect(fields: &Map<String, Value>, at: &FieldPath, owned: &mut BTreeSet<FieldPath>, depth: usize) {
-    let mut inner = false;
-    for (name, below) in fields {
-        let Some(part) = part(name) else { continue };
-        inner = true;
-        let path = at.field(&part);
-        match below.as_object() {
-            Some(below) if !below.is_empty() && depth < MAX_DEPTH => collect(below, &path, owned, depth + 1),
-            _ => {
-                owned.insert(path);
-            }
-        }
-    }
-    if !inner && depth > 0 {
-        owned.insert(at.clone());
-    }
-}
-
-fn part(name: &str) -> Option<String> {
-    let (form, rest) = name.split_once(':')?;
-    match form {
-        "f" => Some(rest.to_owned()),
-        "k" | "i" => Some(format!("[{rest}]")),
-        "v" => Some(format!("[={rest}]")),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -47,6 +47,8 @@ pub fn refusal(status: &Status, meant: Meant) -> Refusal {
             Refusal::NoNamespace(message)
         }
         404 if meant == Meant::Change => Refusal::Gone,
+        // What has the wrong type cannot even be compared with the schema, and the server takes that for its own fault.
+        500 if status.message.starts_with("failed to create typed patch object") => Refusal::Invalid(message),
         _ => Refusal::Busy(message),
     }
 }
@@ -187,6 +189,10 @@ mod tests {
             json!({ "code": 403, "message": "unable to create", "details": { "causes": [{ "reason": "NamespaceTerminating" }] } }),
         );
         assert!(matches!(refusal(&ending, Meant::Create), Refusal::NoNamespace(_)));
+        let untyped = status(json!({
+            "code": 500, "message": "failed to create typed patch object (n/x; /v1, Kind=ConfigMap): .data: expected map, got &{x}",
+        }));
+        assert!(matches!(refusal(&untyped, Meant::Create), Refusal::Invalid(_)));
         let gone =
             status(json!({ "code": 404, "message": "x not found", "details": { "kind": "configmaps" } }));
         assert_eq!(refusal(&gone, Meant::Change), Refusal::Gone);

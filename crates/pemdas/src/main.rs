@@ -15,6 +15,9 @@ mod terminal;
 
 use std::process::ExitCode;
 
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     // A worker takes no flags of ours and must not load what they need: it is told apart before they are read.
     if std::env::args_os().nth(1).is_some_and(|it| it == WORKER) {

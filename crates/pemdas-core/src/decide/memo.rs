@@ -42,7 +42,7 @@ struct Last {
     changes: u64,
     program: Option<(Revision, String)>,
     lease: Lease,
-    decision: Decision,
+    decision: Arc<Decision>,
     /// Of an instance that is present; the end of one is decided anew each time.
     state: Option<Box<State>>,
 }
@@ -85,6 +85,11 @@ impl Memo {
     /// Decides, or gives the last decision where nothing changed since. Facts must have come by
     /// [`World::learn`]: it notes what they are about ([`World::touch_everything`] where they did not).
     pub fn decide(&mut self, program: Option<&Program>, world: &World) -> &Decision {
+        self.decide_shared(program, world)
+    }
+
+    /// The same, to be kept without copying it.
+    pub fn decide_shared(&mut self, program: Option<&Program>, world: &World) -> &Arc<Decision> {
         let of = program.map(|it| (it.revision.clone(), it.root.clone()));
         let known = self.last.take().filter(|it| it.program == of && it.lease == world.lease);
         let awake = known.as_ref().is_some_and(|it| it.decision.wake.is_some_and(|wake| wake <= world.now));
@@ -121,9 +126,15 @@ impl Memo {
         self.decide(program, world)
     }
 
+    /// Forgets the last decision: the next one looks at everything.
+    pub fn rest(&mut self) {
+        self.last = None;
+    }
+
     pub(super) fn into_decision(mut self, program: Option<&Program>, world: &World) -> Decision {
         self.decide(program, world);
-        self.last.map_or_else(|| idle(&Cause::Pending(String::new())), |it| it.decision)
+        let nothing = || idle(&Cause::Pending(String::new()));
+        self.last.map_or_else(nothing, |it| Arc::unwrap_or_clone(it.decision))
     }
 
     /// How many passes were made, over everything or over what changed.
@@ -145,7 +156,7 @@ impl Memo {
             changes: world.changes,
             program: program.map(|it| (it.revision.clone(), it.root.clone())),
             lease: world.lease,
-            decision,
+            decision: Arc::new(decision),
             state,
         };
         let (program, root) = match case(program, world) {
@@ -218,7 +229,7 @@ impl Memo {
         }
         let state = if stirred {
             let (next, state) = report(pass, steps, actions);
-            decision = next;
+            decision = Arc::new(next);
             state
         } else {
             State { report: state.report, ..State::of(pass, steps) }

@@ -185,7 +185,7 @@ impl Pass<'_> {
 
     fn result(&mut self, node: &Node, live: &Live) -> Result<Value, Cause> {
         let result = match node.once.as_ref().and_then(|it| it.result.as_ref()) {
-            Some(function) => match self.ask(function, Form::Whole, &live.body) {
+            Some(function) => match self.ask(function, Form::Whole, &*live.body) {
                 Asked::Value(value) => value.value().clone(),
                 Asked::Unknown(text) => return Err(Cause::Unknown(format!("its result: {text}"))),
                 Asked::Error(text) => {

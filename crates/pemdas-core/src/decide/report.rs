@@ -49,10 +49,12 @@ impl Pass<'_> {
         self.record_ledger();
         let nodes = self.states();
         let conditions = self.conditions(&nodes);
-        let status = self.status(&nodes, &conditions);
+        let waits = self.status_waits(&conditions);
+        let status = if waits { None } else { self.status(&nodes, &conditions) };
         self.facts.read(Touch::object(&self.facts.root().key));
-        self.told_all = status.is_none() || status.as_ref() == self.root.body.get("status");
-        self.write_status(status.as_ref(), &conditions);
+        let unmade = waits || !self.asked.open.is_empty();
+        self.told_all = !unmade && (status.is_none() || status.as_ref() == self.root.body.get("status"));
+        self.write_status(status.as_ref());
         self.tell(&nodes, &conditions);
         if let Some(wake) = self.asked.wake {
             self.wake_at(wake);
@@ -162,7 +164,25 @@ impl Pass<'_> {
         Conditions { ready, reconciling: !ready && stalled.is_empty(), stalled }
     }
 
-    /// The status as it should be; none for a root that is not ours.
+    /// Whether the status is one that passes and is not due yet: what nobody would see is not made.
+    fn status_waits(&mut self, conditions: &Conditions) -> bool {
+        if !conditions.reconciling || mutant!(StatusAtOnce) {
+            return false;
+        }
+        let world = self.facts.all();
+        if world.status_made == Some(world.changes) {
+            return false;
+        }
+        let since = world.status_stale.unwrap_or(world.now);
+        let due = world.status_at.map_or(since, |it| it.max(since)) + STATUS_INTERVAL;
+        let waits = world.now < due;
+        if waits {
+            self.wake_at(due);
+        }
+        waits
+    }
+
+    /// The status as it should be; none for a root that is not ours, and while something is asked: then nothing is written.
     fn status(&mut self, nodes: &BTreeMap<Slot, NodeState>, conditions: &Conditions) -> Option<Value> {
         let root = self.program.node(&self.program.root)?;
         let Body::Root(target) = &root.body else { return None };
@@ -176,6 +196,7 @@ impl Pass<'_> {
                 Asked::Value(value) if value.value().is_object() => value.value().clone(),
                 _ => json!({}),
             },
+            None if !self.asked.open.is_empty() => return None,
             None => self.statuses_of_successors(),
         };
         let mut authored = None;
@@ -185,6 +206,9 @@ impl Pass<'_> {
             authored = Some(value.value().clone());
         }
         let reported = root.report.as_ref().map(|it| self.reported(it, &mut status));
+        if !self.asked.open.is_empty() {
+            return None;
+        }
         let unfit = self.is_unfit(&status);
         Some(whole(Parts {
             author: if unfit { json!({}) } else { status },
@@ -282,7 +306,7 @@ impl Pass<'_> {
         }))
     }
 
-    fn write_status(&mut self, status: Option<&Value>, conditions: &Conditions) {
+    fn write_status(&mut self, status: Option<&Value>) {
         let Some(status) = status.filter(|_| self.asked.open.is_empty()) else { return };
         let now = self.root.body.get("status");
         if now.is_some_and(|it| self.facts.all().is_what_became(status, it)) {
@@ -299,10 +323,8 @@ impl Pass<'_> {
         if self.actions.iter().any(|it| matches!(it, Action::Finalize { .. })) {
             return;
         }
-        // What passes within the interval is never written: an instance that is ready at once costs one write.
-        let passing = conditions.reconciling && !mutant!(StatusAtOnce);
-        let since = passing.then(|| self.facts.all().status_stale.unwrap_or(self.facts.all().now));
-        let due = self.facts.all().status_at.max(since).map(|it| it + STATUS_INTERVAL);
+        // What passes within the interval is not even made: an instance that is ready at once costs one write.
+        let due = self.facts.all().status_at.map(|it| it + STATUS_INTERVAL);
         if let Some(due) = due
             && self.facts.all().now < due
             && !mutant!(StatusAtOnce)

@@ -100,8 +100,12 @@ impl Cluster {
             generation: body.get("spec").map(|_| 1),
             terminating: false,
             finalizers,
-            managed: [(manager.to_owned(), leaves(&body).into_iter().collect())].into(),
-            body,
+            managed: crate::world::Managers::from_iter([(
+                manager.to_owned(),
+                leaves(&body).into_iter().collect(),
+            )])
+            .into(),
+            body: body.into(),
         };
         self.store(live)
     }
@@ -278,7 +282,7 @@ fn applied(
     let mut conflicts = Vec::new();
     for leaf in &wanted {
         let differs = find(&live.body, leaf.parts()) != find(body, leaf.parts());
-        for (other, owned) in &mut new.managed {
+        for (other, owned) in &mut **new.managed {
             if other != manager && differs && owned.contains(leaf) {
                 conflicts.push((other.clone(), leaf.to_string()));
                 owned.remove(leaf);
@@ -297,7 +301,7 @@ fn applied(
         }
     }
     for leaf in &wanted {
-        let mut at = &mut new.body;
+        let mut at: &mut Value = &mut new.body;
         for part in leaf.parts() {
             if !at.is_object() {
                 *at = json!({});

@@ -348,7 +348,7 @@ impl Sim {
             if matches!(action, Action::Render(_)) {
                 continue;
             }
-            self.world.learn(Fact::Sent(Box::new(action.clone())));
+            self.world.learn(Fact::Sent(Arc::new(action.clone())));
             if !matches!(action, Action::Event(_)) {
                 self.flights.push(action.clone());
             }
@@ -452,7 +452,7 @@ impl Sim {
     pub(super) fn reborn(&self) -> Self {
         let mut cluster = self.cluster.clone();
         let root = cluster.objects.remove(&cluster.root).expect("a root");
-        let mut body = root.body.clone();
+        let mut body = Value::clone(&root.body);
         for field in ["uid", "finalizers", "generation", "annotations"] {
             without(&mut body, &["metadata".to_owned(), field.to_owned()]);
         }
@@ -510,6 +510,12 @@ impl Sim {
                 self.late_writes.insert(key.clone(), self.cluster.version);
             }
         }
+    }
+
+    /// Puts away what is known, as is done with an instance that nothing happens to: at any moment it changes nothing.
+    pub(super) fn rest(&mut self) {
+        self.memo.rest();
+        self.world.rest(&mut |live| Arc::new(live.packed()));
     }
 
     /// Whether a deposed process wrote to an object and nobody can have seen it yet.

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     decide::{Decision, Memo},
+    packed::Packed,
     program::Program,
     world::{Fact, Live, World},
 };
@@ -94,8 +95,8 @@ impl Stage {
             generation: Some(1),
             terminating: false,
             finalizers: [].into(),
-            managed: [].into(),
-            body: json!({ "kind": "Thing", "metadata": { "name": "somebodys" } }),
+            managed: Packed::default(),
+            body: json!({ "kind": "Thing", "metadata": { "name": "somebodys" } }).into(),
         }))
     }
 

@@ -37,6 +37,7 @@ pub(super) enum Step {
     Blind(u8),
     EvaluatorBreaks,
     EvaluatorMends,
+    Rest,
     DeleteRoot,
 }
 
@@ -123,6 +124,7 @@ pub(super) fn steps(seed: u64, length: usize, faults: Faults) -> Vec<Step> {
             (Step::EvaluatorBreaks, 1),
             (Step::EvaluatorMends, 2),
             (Step::Flap(0), 3),
+            (Step::Rest, 1),
         ]);
     }
     if faults.answers {
@@ -269,6 +271,7 @@ pub(super) fn take(sim: &mut Sim, step: Step, roots: &[Value]) {
         }
         Step::EvaluatorBreaks => sim.evaluator_broken = true,
         Step::EvaluatorMends => sim.evaluator_broken = false,
+        Step::Rest => sim.rest(),
         Step::DeleteRoot => {
             let root = sim.cluster.root.clone();
             sim.cluster.delete(&root);
@@ -462,6 +465,7 @@ fn parse(word: &str) -> Step {
         "Blind" => Step::Blind(number),
         "EvaluatorBreaks" => Step::EvaluatorBreaks,
         "EvaluatorMends" => Step::EvaluatorMends,
+        "Rest" => Step::Rest,
         "DeleteRoot" => Step::DeleteRoot,
         _ => Step::Decide,
     }

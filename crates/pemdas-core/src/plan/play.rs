@@ -246,8 +246,8 @@ impl<'a> Play<'a> {
                     generation: None,
                     terminating: false,
                     finalizers: finalizers(body),
-                    managed: BTreeMap::new(),
-                    body: json!({}),
+                    managed: crate::packed::Packed::default(),
+                    body: json!({}).into(),
                 };
                 self.store(live, applied(&json!({}), body, &BTreeSet::new()), body);
             }
@@ -302,7 +302,7 @@ impl<'a> Play<'a> {
         {
             metadata.insert("generation".to_owned(), json!(generation));
         }
-        live.body = after;
+        live.body = after.into();
         live.managed.insert(manager(&self.world.root.instance), leaves(wanted).into_iter().collect());
         self.world.objects.insert(live.key.clone(), Arc::new(live));
     }

@@ -131,8 +131,8 @@ fn live(key: &ObjectKey, body: Value) -> Live {
         generation: None,
         terminating: false,
         finalizers: [].into(),
-        managed: BTreeMap::new(),
-        body,
+        managed: crate::packed::Packed::default(),
+        body: body.into(),
     }
 }
 

@@ -108,7 +108,7 @@ pub fn manager(root_uid: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeSet;
 
     use serde_json::json;
 
@@ -128,10 +128,11 @@ mod tests {
             generation: None,
             terminating: false,
             finalizers: BTreeSet::new(),
-            managed: BTreeMap::new(),
+            managed: crate::packed::Packed::default(),
             body: json!({ "metadata": {
                 "labels": { "pemdas.dev/root": "root" }, "annotations": { "pemdas.dev/claim": claim },
-            } }),
+            } })
+            .into(),
         }
     }
 

@@ -87,7 +87,8 @@ impl Journal {
         // The same thing again: the newer entry says all that the older one said.
         let known = self.entries.iter().position(|(_, known, _)| *known == touch);
         let entry = match known.and_then(|at| self.entries.remove(at)) {
-            Some((_, _, object)) => (at, touch, object),
+            // What a watch that went on touches is noted without its key: a later change of the object itself has one.
+            Some((_, _, known)) => (at, touch, known.or_else(|| object.cloned().map(Box::new))),
             None => (at, touch, object.cloned().map(Box::new)),
         };
         self.entries.push_back(entry);
@@ -96,6 +97,11 @@ impl Journal {
         {
             self.dropped = dropped;
         }
+    }
+
+    /// Forgets everything up to a point: whoever has not seen it looks at everything.
+    pub(crate) fn forget(&mut self, at: u64) {
+        *self = Self { entries: VecDeque::new(), dropped: at };
     }
 
     /// What changed after a point, newest first; nothing if that is no longer known.
@@ -107,7 +113,20 @@ impl Journal {
 
 #[cfg(test)]
 mod tests {
-    use super::{Journal, MAX_JOURNAL, Touch};
+    use super::{Journal, KindKey, MAX_JOURNAL, ObjectKey, Touch};
+
+    #[test]
+    fn an_object_that_changed_is_named_also_where_it_was_touched_before() {
+        let kind = KindKey { group: String::new(), kind: "ConfigMap".to_owned() };
+        let key = ObjectKey { kind, namespace: "n".to_owned(), name: "a".to_owned() };
+        let touch = Touch::object(&key);
+        let mut journal = Journal::default();
+        journal.note(1, touch, None);
+        journal.note(2, touch, Some(&key));
+        journal.note(3, touch, None);
+        let noted: Vec<_> = journal.since(0).into_iter().flatten().collect();
+        assert_eq!(noted, [(touch, Some(&key))]);
+    }
 
     #[test]
     fn a_journal_is_bounded_and_says_when_it_does_not_know() {

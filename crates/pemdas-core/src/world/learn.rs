@@ -106,7 +106,7 @@ pub enum Fact {
     /// The ledger.
     Ledger(LedgerFact),
     /// An action was sent.
-    Sent(Box<Action>),
+    Sent(Arc<Action>),
     /// What became of a write to an object or to the root.
     Outcome(ObjectKey, Digest, WriteOutcome),
     /// What became of a write to the ledger.
@@ -527,7 +527,11 @@ impl World {
     /// answers are not used any more.
     pub fn decided(&mut self, decision: &Decision) {
         let written = self.root.live.as_ref().and_then(|it| it.body.get("status"));
-        let stale = decision.status.is_some() && decision.status.as_ref() != written;
+        let stale = match &decision.status {
+            Some(status) => Some(status) != written,
+            None => decision.conditions.reconciling,
+        };
+        self.status_made = decision.status.is_some().then_some(self.changes);
         self.status_stale = stale.then(|| self.status_stale.unwrap_or(self.now));
         // A decision that asked nothing says nothing of what the next one will ask.
         if !decision.used.is_empty() {

@@ -6,6 +6,7 @@
 mod claim;
 mod journal;
 mod learn;
+mod managers;
 mod object;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -19,7 +20,8 @@ pub use claim::{
 pub use journal::MAX_JOURNAL;
 pub(crate) use journal::{Journal, Touch};
 pub use learn::{Fact, Refusal, WriteOutcome};
-pub use object::{FieldSet, KindKey, Live, ObjectKey, leaves, without};
+pub use managers::{FieldSet, Managers};
+pub use object::{KindKey, Live, ObjectKey, leaves, without};
 
 use crate::{
     digest::Digest,
@@ -224,6 +226,8 @@ pub struct World {
     pub status_sent: Option<StatusSent>,
     /// Since when the status on the root is not the one it should be.
     pub status_stale: Option<u64>,
+    /// The number of changes after which the status was made last: before the next change it may be made again.
+    pub(crate) status_made: Option<u64>,
     /// Digests of authors' parts of a status that the server refused as invalid, and when: these are left out for a while.
     pub unfit: Vec<(Digest, u64)>,
 }
@@ -287,6 +291,7 @@ impl World {
             led_since: 0,
             changed_at: 0,
             status_stale: None,
+            status_made: None,
             status_sent: None,
             unfit: Vec::new(),
         }
@@ -346,6 +351,16 @@ impl World {
     /// Says that anything may have changed: for whoever changed a field without a fact.
     pub fn touch_everything(&mut self) {
         self.touch(Touch::EVERYTHING);
+    }
+
+    /// Puts away what is known until it is read again: the same world in a tenth of the memory. Whoever shares its
+    /// objects with others says what each is replaced by.
+    pub fn rest(&mut self, put_away: &mut dyn FnMut(&Arc<Live>) -> Arc<Live>) {
+        for live in self.objects.values_mut().chain(&mut self.root.live) {
+            *live = put_away(live);
+        }
+        self.answers.rest();
+        self.journal.forget(self.changes);
     }
 
     /// Whether a status is there already, in the form that the server gave it when it was last sent.

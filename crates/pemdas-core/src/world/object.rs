@@ -1,14 +1,12 @@
 //! An object of the cluster as it was seen.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::{collections::BTreeSet, fmt};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::path::FieldPath;
+use super::{FieldSet, Managers};
+use crate::{packed::Packed, path::FieldPath};
 
 /// A kind without its version: what a resourceVersion may be compared within.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -67,9 +65,6 @@ impl fmt::Display for ObjectKey {
     }
 }
 
-/// The fields that a manager owns: paths of leaves. A list is owned as a whole or by paths below it.
-pub type FieldSet = BTreeSet<FieldPath>;
-
 /// An object of the cluster as it was seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Live {
@@ -86,12 +81,31 @@ pub struct Live {
     /// Its finalizers.
     pub finalizers: BTreeSet<String>,
     /// Who owns which fields, by field manager.
-    pub managed: BTreeMap<String, FieldSet>,
+    pub managed: Packed<Managers>,
     /// The object as people know it, without `managedFields`.
-    pub body: Value,
+    pub body: Packed<Value>,
 }
 
 impl Live {
+    /// The same, put away until it is read again.
+    #[must_use]
+    pub fn packed(&self) -> Self {
+        Self {
+            key: self.key.clone(),
+            uid: self.uid.clone(),
+            finalizers: self.finalizers.clone(),
+            managed: self.managed.packed(),
+            body: self.body.packed(),
+            ..*self
+        }
+    }
+
+    /// Whether it is put away.
+    #[must_use]
+    pub fn is_packed(&self) -> bool {
+        self.body.is_packed() && self.managed.is_packed()
+    }
+
     /// A label.
     #[must_use]
     pub fn label(&self, name: &str) -> Option<&str> {
@@ -274,8 +288,9 @@ mod tests {
             managed: managed
                 .iter()
                 .map(|(who, it)| ((*who).to_owned(), leaves(it).into_iter().collect()))
-                .collect(),
-            body: json!({}),
+                .collect::<super::Managers>()
+                .into(),
+            body: json!({}).into(),
         }
     }
 

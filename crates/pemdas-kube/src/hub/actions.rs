@@ -11,7 +11,7 @@ use pemdas_core::{
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{Hub, InstanceId, runway::UnderWay, sent};
+use super::{Hub, InstanceId, runway::UnderWay};
 use crate::{
     call::{self, Done, Terms},
     identity::Identity,
@@ -21,10 +21,12 @@ use crate::{
 
 impl Hub {
     /// Sends an action of an instance.
-    pub(super) fn send(&mut self, id: InstanceId, action: Action) {
+    pub(super) fn send(&mut self, id: InstanceId, action: &Action) {
         let Some(instance) = self.instances.get_mut(id) else { return };
-        instance.world.learn(sent(&action));
-        match &action {
+        let action = Arc::new(action.clone());
+        // Before its answer can come.
+        instance.world.learn(Fact::Sent(action.clone()));
+        match &*action {
             Action::Render(_) => {}
             Action::Event(event) => {
                 let event = event.clone();
@@ -42,12 +44,12 @@ impl Hub {
         }
     }
 
-    fn send_write(&mut self, id: InstanceId, action: Action) {
+    fn send_write(&mut self, id: InstanceId, action: Arc<Action>) {
         let Some(instance) = self.instances.get(id) else { return };
         let world = &instance.world;
         let root = world.root.key.clone();
         let key = action.written().cloned().unwrap_or_else(|| root.clone());
-        let own = matches!(action, Action::Finalize { .. } | Action::Release { .. });
+        let own = matches!(*action, Action::Finalize { .. } | Action::Release { .. });
         let seen = if key == root { world.root.live.clone() } else { world.objects.get(&key).cloned() };
         let identity = if own { Identity::Pemdas } else { instance.identity.clone() };
         let manager = manager(&world.root.instance);
@@ -102,7 +104,7 @@ impl Hub {
         });
     }
 
-    fn send_ledger(&mut self, id: InstanceId, action: Action) {
+    fn send_ledger(&mut self, id: InstanceId, action: Arc<Action>) {
         let Some(instance) = self.instances.get(id) else { return };
         let root = &instance.world.root;
         let namespace = if root.key.namespace.is_empty() {
@@ -115,23 +117,23 @@ impl Hub {
         let flights = self.flights(id);
         self.spawn(id, async move {
             let _flight = flights.begin().await;
-            match action {
+            match &*action {
                 Action::Record { ledger, resource_version } => {
-                    let (outcome, fact) = ledgers::record(&client, &place, &ledger, resource_version).await;
+                    let (outcome, fact) = ledgers::record(&client, &place, ledger, *resource_version).await;
                     let mut facts = vec![Fact::LedgerOutcome(outcome)];
                     facts.extend(fact.map(Fact::Ledger));
                     facts
                 }
                 Action::Forget { resource_version } => {
-                    vec![Fact::LedgerOutcome(ledgers::forget(&client, &place, resource_version).await)]
+                    vec![Fact::LedgerOutcome(ledgers::forget(&client, &place, *resource_version).await)]
                 }
                 Action::ReadLedgerOf { instance } => {
-                    vec![old_ledger(&client, Place { instance, ..place }).await]
+                    vec![old_ledger(&client, Place { instance: instance.clone(), ..place }).await]
                 }
                 Action::ForgetLedgerOf { instance, resource_version } => {
-                    let place = Place { instance, ..place };
+                    let place = Place { instance: instance.clone(), ..place };
                     // Whatever became of it, what is there now says what is left to do.
-                    let _ = ledgers::forget(&client, &place, resource_version).await;
+                    let _ = ledgers::forget(&client, &place, *resource_version).await;
                     vec![old_ledger(&client, place).await]
                 }
                 _ => vec![Fact::LedgerRead(read_ledger(&client, &place).await)],
@@ -266,5 +268,5 @@ fn without_body(live: Live) -> Live {
     let keep = |field: &str| live.body.get(field).cloned().unwrap_or_default();
     let body =
         json!({ "apiVersion": keep("apiVersion"), "kind": keep("kind"), "metadata": keep("metadata") });
-    Live { body, ..live }
+    Live { body: body.into(), ..live }
 }

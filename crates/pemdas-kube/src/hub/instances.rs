@@ -19,6 +19,7 @@ use super::{
     beside::{Task, reference},
     blueprints::BlueprintName,
     rollout::Seat,
+    runway::UnderWay,
     views::{Purpose, ViewId},
 };
 use crate::{identity::Identity, ledgers, metrics::InstanceState, report::Place};
@@ -57,6 +58,10 @@ pub(super) struct Instance {
     pub(super) following: Option<(Place, Task)>,
     /// Ready, stalled or neither, as of its last turn.
     pub(super) standing: Option<Standing>,
+    /// How far it was when it had nothing to do, while it is not put to rest yet.
+    pub(super) rests: Option<u64>,
+    /// Its place on the runway, while it thinks.
+    pub(super) place: Option<UnderWay>,
     /// Since when it is on its way: it wrote, and is not done.
     pub(super) moving: Option<u64>,
     /// Where it is on the way to the revision that runs.
@@ -393,6 +398,8 @@ impl Hub {
             stopped: BTreeMap::new(),
             following: None,
             standing: None,
+            rests: None,
+            place: None,
             moving: None,
             seat: Seat::default(),
         };

@@ -15,6 +15,7 @@
 //! | `beside` | definitions, revisions, permissions, reports |
 //! | `rollout` | a new revision over the instances |
 //! | `runway` | who may write now |
+//! | `rest` | what is known of instances that nothing happens to |
 
 mod actions;
 mod beside;
@@ -25,6 +26,7 @@ mod lookouts;
 mod owners;
 mod past;
 mod queue;
+mod rest;
 mod rollout;
 mod runway;
 mod turn;
@@ -38,7 +40,6 @@ use std::{
 
 use kube::Client;
 use pemdas_core::{
-    action::Action,
     digest::Digest,
     evaluate::Answer,
     world::{Fact, KindKey, Lease, LedgerFact, WriteOutcome},
@@ -57,6 +58,7 @@ use crate::{
 use blueprints::Loaded;
 use instances::Instances;
 use queue::Queue;
+use rest::Resting;
 use runway::Runway;
 use views::{ViewId, Views};
 
@@ -150,6 +152,7 @@ pub struct Hub {
     timers: BTreeSet<(u64, InstanceId)>,
     flights: Arc<Semaphore>,
     runway: Runway,
+    resting: Resting,
     /// Whose turn was waited for on the runway.
     cleared: Option<InstanceId>,
     ledgers: HashMap<String, LedgerFact>,
@@ -192,6 +195,7 @@ impl Hub {
                     timers: BTreeSet::new(),
                     flights: Arc::new(Semaphore::new(MAX_FLIGHTS)),
                     runway: Runway::default(),
+                    resting: Resting::default(),
                     cleared: None,
                     ledgers: HashMap::new(),
                     compilations: 0,
@@ -306,10 +310,12 @@ impl Hub {
                 self.queue.push(&instance.blueprint, id);
             }
         }
+        self.put_to_rest();
     }
 
     fn until_wake(&self) -> Duration {
-        let at = self.timers.first().map_or(60_000, |(at, _)| at.saturating_sub(self.clock.now()));
+        let next = self.timers.first().map(|(at, _)| *at).into_iter().chain(self.resting.next()).min();
+        let at = next.map_or(60_000, |at| at.saturating_sub(self.clock.now()));
         Duration::from_millis(at.clamp(1, 60_000))
     }
 
@@ -349,9 +355,4 @@ impl Clock {
         let passed = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.at.saturating_add(passed)
     }
-}
-
-/// What is learnt when an action was sent: before its answer can come.
-fn sent(action: &Action) -> Fact {
-    Fact::Sent(Box::new(action.clone()))
 }

@@ -12,6 +12,7 @@ use std::{
 
 use pemdas_core::{
     digest::Digest,
+    packed::Packed,
     world::{CLAIM_ANNOTATION, Claim, Fact, KindKey, LedgerFact, Live, ObjectKey, Sight},
 };
 use serde_json::{Value, json};
@@ -387,8 +388,8 @@ fn nothing(name: &BlueprintName) -> Live {
         generation: None,
         terminating: true,
         finalizers: BTreeSet::new(),
-        managed: BTreeMap::new(),
-        body: json!({}),
+        managed: Packed::default(),
+        body: json!({}).into(),
     }
 }
 

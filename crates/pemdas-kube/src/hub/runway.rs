@@ -14,7 +14,7 @@ use pemdas_core::{action::Action, decide::Decision};
 use super::{Hub, InstanceId, blueprints::BlueprintName, instances::Standing};
 
 /// Writes under way, before an instance that wants to write has to wait.
-const MAX_MOVING: usize = 24;
+const MAX_MOVING: usize = 64;
 /// When a status that will not last is thought of again while others wait, in milliseconds.
 const LATER: u64 = 1_000;
 
@@ -28,6 +28,24 @@ pub(super) struct Runway {
     under_way: Arc<()>,
 }
 
+/// What an instance may do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Permit {
+    All,
+    WithoutStatus,
+    Wait,
+}
+
+impl Permit {
+    pub(super) fn allows(self, action: &Action) -> bool {
+        match self {
+            Self::All => true,
+            Self::WithoutStatus => !matches!(action, Action::Status { .. }),
+            Self::Wait => false,
+        }
+    }
+}
+
 /// A write that is under way until this is dropped.
 pub(super) struct UnderWay(#[expect(dead_code, reason = "it is held")] Arc<()>);
 
@@ -39,6 +57,11 @@ impl Runway {
 
     fn is_full(&self) -> bool {
         Arc::strong_count(&self.under_way) > MAX_MOVING
+    }
+
+    /// Whether somebody who wants to write has to wait.
+    fn is_busy(&self) -> bool {
+        self.is_full() || !self.circle.is_empty()
     }
 
     fn push(&mut self, blueprint: &BlueprintName, since: u64, id: InstanceId) {
@@ -68,34 +91,55 @@ impl Runway {
 
 impl Hub {
     /// Whether an instance may carry out what it decided; if not, it gets another turn when it may.
-    pub(super) fn may_write(&mut self, id: InstanceId, decision: &mut Decision) -> bool {
-        let (now, cleared) = (self.clock.now(), self.cleared == Some(id));
-        let Some(instance) = self.instances.get_mut(id) else { return false };
+    pub(super) fn may_write(&mut self, id: InstanceId, decision: &Decision, placed: bool) -> Permit {
+        let (now, cleared) = (self.clock.now(), placed || self.cleared == Some(id));
+        let Some(instance) = self.instances.get_mut(id) else { return Permit::Wait };
         let writes = |it: &Action| !matches!(it, Action::Event(_) | Action::Render(_) | Action::Look { .. });
         if !decision.actions.iter().any(writes) {
             if instance.world.writes.is_empty() {
                 instance.moving = None;
             }
-            return true;
+            return Permit::All;
         }
         let since = *instance.moving.get_or_insert(now);
-        let busy = self.runway.is_full() || !self.runway.circle.is_empty();
-        if busy && Standing::of(decision) == Standing::Reconciling {
-            // What will not last is not told while there is something to do.
-            let before = decision.actions.len();
-            decision.actions.retain(|it| !matches!(it, Action::Status { .. }));
-            if decision.actions.len() != before {
-                self.timers.insert((now + LATER, id));
-            }
-            if !decision.actions.iter().any(writes) {
-                return true;
-            }
+        let busy = self.runway.is_busy();
+        // What will not last is not told while there is something to do.
+        let passing = busy && Standing::of(decision) == Standing::Reconciling;
+        let permit = if passing { Permit::WithoutStatus } else { Permit::All };
+        if decision.actions.iter().any(|it| !permit.allows(it)) {
+            self.timers.insert((now + LATER, id));
         }
-        if cleared || !busy {
-            return true;
+        if cleared || !busy || !decision.actions.iter().any(|it| writes(it) && permit.allows(it)) {
+            return permit;
         }
         self.runway.push(&instance.blueprint, since, id);
-        false
+        Permit::Wait
+    }
+
+    /// Whether an instance that has not decided anything yet has to wait: what it would think now, it thinks better when it can act.
+    pub(super) fn waits_to_begin(&mut self, id: InstanceId) -> bool {
+        let (now, busy) = (self.clock.now(), self.runway.is_busy());
+        let Some(instance) = self.instances.get_mut(id) else { return false };
+        if !busy || self.cleared == Some(id) || instance.standing.is_some() || instance.asked > 0 {
+            return false;
+        }
+        let since = *instance.moving.get_or_insert(now);
+        self.runway.push(&instance.blueprint, since, id);
+        true
+    }
+
+    /// An instance whose turn it is has something evaluated first: its place is not given to others meanwhile.
+    pub(super) fn holds_its_place(&mut self, id: InstanceId) {
+        if self.cleared == Some(id)
+            && let Some(instance) = self.instances.get_mut(id)
+        {
+            instance.place = Some(self.runway.flight());
+        }
+    }
+
+    /// Takes its place from an instance.
+    pub(super) fn leaves_its_place(&mut self, id: InstanceId) -> Option<UnderWay> {
+        self.instances.get_mut(id)?.place.take()
     }
 
     /// Gives turns to those who wait, as far as there is room.

@@ -1,8 +1,12 @@
 //! One turn of an instance: decide, show what has to be seen, have asked what has to be asked, act.
 
-use pemdas_core::{action::Action, decide::Mode, evaluate::MAX_BATCHES};
+use pemdas_core::{
+    action::Action,
+    decide::{Decision, Mode},
+    evaluate::MAX_BATCHES,
+};
 
-use super::{Hub, InstanceId, instances::Standing, past::revision_of};
+use super::{Hub, InstanceId, instances::Standing, past::revision_of, runway::Permit};
 use crate::metrics::Outcome;
 use pemdas_core::world::Fact;
 
@@ -17,19 +21,20 @@ impl Hub {
             return; // its answers bring it back
         }
         instance.world.learn(Fact::Now(now));
-        if self.waits_for_the_past(id) || !self.is_seated(id) {
+        if self.waits_for_the_past(id) || !self.is_seated(id) || self.waits_to_begin(id) {
+            self.leaves_its_place(id);
             return; // what is missing brings it back
         }
         for _ in 0..MAX_BATCHES {
             let Some(instance) = self.instances.get_mut(id) else { return };
             let running = revision_of(&self.blueprints, instance);
             let program = running.and_then(|it| it.programs.get(&instance.root)).cloned();
-            let decision = instance.memo.decide(program.as_deref(), &instance.world);
-            let interests = decision.interests.clone();
-            if matches!(decision.mode, Mode::Present | Mode::Deleting) && self.show(id, &interests) {
+            let decision = instance.memo.decide_shared(program.as_deref(), &instance.world).clone();
+            if matches!(decision.mode, Mode::Present | Mode::Deleting) && self.show(id, &decision.interests) {
                 continue;
             }
-            if self.ask(id) {
+            if self.ask(id, &decision) {
+                self.holds_its_place(id);
                 return;
             }
             break;
@@ -38,15 +43,13 @@ impl Hub {
     }
 
     /// Has the open questions of the last decision answered; whether there are any.
-    fn ask(&mut self, id: InstanceId) -> bool {
-        let Some(instance) = self.instances.get_mut(id) else { return false };
-        let running = revision_of(&self.blueprints, instance);
-        let program = running.and_then(|it| it.programs.get(&instance.root)).cloned();
-        let decision = instance.memo.decide(program.as_deref(), &instance.world);
+    fn ask(&mut self, id: InstanceId, decision: &Decision) -> bool {
         let questions = decision.questions();
         if questions.is_empty() {
             return false;
         }
+        let Some(instance) = self.instances.get_mut(id) else { return false };
+        let running = revision_of(&self.blueprints, instance);
         let questions = questions.to_vec();
         let count = questions.len();
         if running.is_some_and(|it| it.evaluations.ask(id, questions)) {
@@ -60,22 +63,26 @@ impl Hub {
 
     /// Carries out the last decision, which has no open question.
     fn act(&mut self, id: InstanceId) {
+        // Held until its writes are sent, which have places of their own.
+        let place = self.leaves_its_place(id);
         let Some(instance) = self.instances.get_mut(id) else { return };
         let running = revision_of(&self.blueprints, instance);
         let program = running.and_then(|it| it.programs.get(&instance.root)).cloned();
-        let mut decision = instance.memo.decide(program.as_deref(), &instance.world).clone();
+        let decision = instance.memo.decide_shared(program.as_deref(), &instance.world).clone();
         if self.held_back(id, &decision) {
             return; // its turn in the rollout brings it back
         }
-        if !self.may_write(id, &mut decision) {
+        let permit = self.may_write(id, &decision, place.is_some());
+        if permit == Permit::Wait {
             return; // it gets another turn when others have landed
         }
         let Some(instance) = self.instances.get_mut(id) else { return };
         let standing = Standing::of(&decision);
-        let (actions, wake) = (decision.actions.clone(), decision.wake);
+        let wake = decision.wake;
+        let actions: Vec<_> = decision.actions.iter().filter(|it| permit.allows(it)).collect();
         let over = decision.mode == Mode::Removing
             && !decision.conditions.reconciling
-            && actions.iter().all(|it| matches!(it, Action::Event(_)))
+            && actions.iter().all(|it| matches!(**it, Action::Event(_)))
             && (instance.world.root.live.is_none() || !instance.world.root.selected);
         instance.world.decided(&decision);
         if std::mem::replace(&mut instance.counted, instance.memo.passes()) != instance.memo.passes() {
@@ -102,11 +109,14 @@ impl Hub {
         }
         self.has_decided(id, changed);
         self.follow_report(id);
+        let idle = actions.is_empty();
         for action in actions {
             self.send(id, action);
         }
         if over {
             self.end(id);
+        } else if idle {
+            self.rest_soon(id);
         }
     }
 }

@@ -53,6 +53,9 @@ fn run(real: &Real, requests: &[Request]) -> Option<Mismatch> {
     assert_eq!(server.handle(now, &namespace(number)).whole().unwrap().status, 201);
     let (status, answer) = real.send(&namespace(number));
     assert_eq!(status, 201, "{answer}");
+    // The controllers of the test bed put one ConfigMap into every namespace; without it, pages of lists would end elsewhere.
+    let published = published(real, number);
+    assert_eq!(server.handle(now, &published).whole().unwrap().status, 201);
     let (mut there, mut here) = (Side::new(&name(number)), Side::new(&name(number)));
     for (index, request) in requests.iter().enumerate() {
         now = now.after(1_000);
@@ -70,6 +73,22 @@ fn run(real: &Real, requests: &[Request]) -> Option<Mismatch> {
         }
     }
     None
+}
+
+/// The request that gives the simulator what controllers put into a namespace of the real server.
+fn published(real: &Real, number: usize) -> Request {
+    let maps = format!("/api/v1/namespaces/{}/configmaps", name(number));
+    let one = Request::new(Method::Get, &format!("{maps}/kube-root-ca.crt"));
+    loop {
+        let (status, there) = real.send(&one);
+        if status == 200 {
+            let metadata =
+                json!({ "name": there["metadata"]["name"], "annotations": there["metadata"]["annotations"] });
+            let body = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": there["data"] });
+            return Request::new(Method::Post, &maps).json("application/json", &body);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
 }
 
 /// Leaves out requests as long as something is still wrong.

@@ -239,7 +239,7 @@ impl<'a> Explainer<'a> {
         let mut evaluator = compiled.evaluator();
         let mut observed = Look::new(field, Some(live.clone()), name, &found.namespace);
         let mut notes = Vec::new();
-        let mut world = look(&program, live.body.clone(), &mut observed, &mut evaluator, &mut notes)?;
+        let mut world = look(&program, Value::clone(&live.body), &mut observed, &mut evaluator, &mut notes)?;
         world.root.selected = picks(compiled, root, live);
         let (decision, steps) = plan::standing(Some(&program), &mut world, &mut evaluator);
         let status = live.body.get("status").cloned().unwrap_or_default();

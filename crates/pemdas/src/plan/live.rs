@@ -180,7 +180,7 @@ impl<'a> Live<'a> {
             }));
         };
         let root = self.prepared.root_of(&live.body).map_err(NoPlan::Problems)?;
-        let given = self.prepared.live(spoken(live.body.clone()), &root);
+        let given = self.prepared.live(spoken(Value::clone(&live.body)), &root);
         self.play(given, &root, Some(live), delete)
     }
 
@@ -210,7 +210,7 @@ impl<'a> Live<'a> {
             None => None,
         };
         if let Some(live) = live.as_ref().filter(|_| own) {
-            given.object = spoken(live.body.clone());
+            given.object = spoken(Value::clone(&live.body));
         }
         let root = given.root.clone();
         self.play(given, &root, live, delete)
@@ -262,7 +262,8 @@ impl<'a> Live<'a> {
         let total = found.len();
         for (at, (root, live)) in found.into_iter().enumerate() {
             let name = instance_name(&home.namespace, &home.name, &root, &live.uid);
-            let (key, given) = (live.key.clone(), self.prepared.live(spoken(live.body.clone()), &root));
+            let (key, given) =
+                (live.key.clone(), self.prepared.live(spoken(Value::clone(&live.body)), &root));
             let mut look = Look::new(&field, Some(live), name, &home.namespace);
             let going = look.is_going();
             match self.prepared.plan(given, false, &mut look) {

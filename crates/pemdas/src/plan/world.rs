@@ -184,7 +184,7 @@ fn root(given: &Instance, key: &ObjectKey, there: Option<&Live>) -> Live {
         terminating: own("deletionTimestamp").is_some() || there.is_some_and(|it| it.terminating),
         finalizers,
         managed: there.map(|it| it.managed.clone()).unwrap_or_default(),
-        body,
+        body: body.into(),
     }
 }
 

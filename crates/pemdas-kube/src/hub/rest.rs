@@ -1,0 +1,77 @@
+//! Instances at rest: what is known of them is put away until something happens to them.
+//!
+//! *The accident*: an operator that keeps every object as a tree and every decision with its reasons is killed for its memory by the
+//! thousandth instance, of which nine hundred and ninety have not moved since yesterday.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use pemdas_core::world::Live;
+
+use super::{Hub, InstanceId, views::Views};
+use crate::identity::Identity;
+
+/// How long nothing happens to an instance before it is put to rest, in milliseconds.
+const REST_AFTER: u64 = 500;
+/// How many are put to rest before others have their turns again.
+const AT_ONCE: usize = 64;
+
+/// Instances that may be put to rest, in the order of their time; each is in here once at most.
+#[derive(Default)]
+pub(super) struct Resting(VecDeque<(u64, InstanceId)>);
+
+impl Resting {
+    /// When the next is due.
+    pub(super) fn next(&self) -> Option<u64> {
+        self.0.front().map(|(at, _)| *at)
+    }
+}
+
+impl Hub {
+    /// An instance has nothing to do.
+    pub(super) fn rest_soon(&mut self, id: InstanceId) {
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        let is_new = instance.rests.is_none();
+        instance.rests = Some(instance.world.changes);
+        if is_new {
+            self.resting.0.push_back((self.clock.now() + REST_AFTER, id));
+        }
+    }
+
+    /// Puts to rest whom nothing has happened to for a while.
+    pub(super) fn put_to_rest(&mut self) {
+        let now = self.clock.now();
+        for _ in 0..AT_ONCE {
+            let Some((_, id)) = self.resting.0.pop_front_if(|(at, _)| *at <= now) else { break };
+            let Some(instance) = self.instances.get_mut(id) else { continue };
+            let still = instance.rests.take() == Some(instance.world.changes);
+            if still && !instance.evaluating {
+                self.rest(id);
+            } else if !still && instance.world.writes.is_empty() {
+                self.rest_soon(id);
+            }
+        }
+    }
+
+    /// Puts away what is known of an instance.
+    pub(super) fn rest(&mut self, id: InstanceId) {
+        let Some(instance) = self.instances.get_mut(id) else { return };
+        instance.memo.rest();
+        let (views, identity) = (&mut self.views, &instance.identity);
+        instance.world.rest(&mut |live| put_away(views, identity, live));
+    }
+}
+
+/// Puts an object away where it is seen: everybody who looks there shares it.
+fn put_away(views: &mut Views, identity: &Identity, live: &Arc<Live>) -> Arc<Live> {
+    let seen = views.all.values_mut().filter(|it| it.kind == live.key.kind && it.readers.contains(identity));
+    for view in seen {
+        let Some(shared) = view.objects.get_mut(&live.key) else { continue };
+        if (&shared.uid, shared.resource_version) == (&live.uid, live.resource_version) {
+            if !shared.is_packed() {
+                *shared = Arc::new(shared.packed());
+            }
+            return shared.clone();
+        }
+    }
+    if live.is_packed() { live.clone() } else { Arc::new(live.packed()) }
+}
