@@ -14,12 +14,16 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     ("pemdas-nickel", &["pemdas-core"]),
     ("pemdas-kube", &["pemdas-core"]),
     ("pemdas-sim", &["pemdas-core"]),
-    ("pemdas", &["pemdas-core", "pemdas-kube", "pemdas-nickel", "pemdas-sim"]),
+    ("pemdas-box", &["pemdas-sim"]),
+    ("pemdas", &["pemdas-box", "pemdas-core", "pemdas-kube", "pemdas-nickel", "pemdas-sim"]),
     ("pemdas-testbed", &[]),
     ("pemdas-bench", &["pemdas-testbed"]),
     ("kube-types-gen", &["pemdas-core"]),
     ("xtask", &[]),
-    ("pemdas-tests", &["pemdas-core", "pemdas-kube", "pemdas-nickel", "pemdas-sim", "pemdas-testbed"]),
+    (
+        "pemdas-tests",
+        &["pemdas-box", "pemdas-core", "pemdas-kube", "pemdas-nickel", "pemdas-sim", "pemdas-testbed"],
+    ),
 ];
 
 /// What only one crate (or few) may name directly: everything else meets it through that crate.

@@ -112,3 +112,29 @@ async fn remembered_answers_cost_no_request() {
     let review = access.review(&account, &fresh).await;
     assert!(review.missing.is_empty() && !review.is_complete(), "not known is not allowed: {review:?}");
 }
+
+#[tokio::test]
+async fn who_asks_the_same_at_the_same_time_asks_once() {
+    let client = client().await;
+    let namespace = namespace(&client, "access").await;
+    let account = account_of(&namespace, "operator");
+    let wanted: BTreeSet<_> = ["pods", "services", "secrets", "configmaps"]
+        .map(|resource| permission("get", "", resource, Some(&namespace), None))
+        .into();
+    let access = Access::new(client);
+    let reviews = futures::future::join_all((0..5).map(|_| access.review(&account, &wanted))).await;
+    assert!(reviews.iter().all(|it| it.missing == wanted));
+    // The audit log may be behind for a moment: what another account asks afterwards says when it is not.
+    let last = account_of(&namespace, "last");
+    access.review(&last, &wanted).await;
+    let log = &crate::server::cluster().ready().audit_log;
+    let asked = crate::server::until("the questions are in the log", || async {
+        let (requests, _) = pemdas_testbed::audit::read(log, 0).unwrap();
+        let of = |who: &Identity| {
+            requests.iter().filter(|it| it.complete && it.impersonated == who.user()).count()
+        };
+        (of(&last) == wanted.len()).then(|| of(&account))
+    })
+    .await;
+    assert_eq!(asked, wanted.len());
+}

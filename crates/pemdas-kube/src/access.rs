@@ -5,7 +5,7 @@
 //! resources; not for long, because rights change without a sign.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
@@ -97,6 +97,8 @@ pub struct Access {
     others: Api<SubjectAccessReview>,
     clients: Mutex<Clients>,
     answers: Mutex<BTreeMap<(Identity, Permission), Answer>>,
+    /// Accounts that are asked about now: whoever wants to know the same waits for the answers.
+    turns: Mutex<BTreeMap<Identity, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 impl std::fmt::Debug for Access {
@@ -117,21 +119,19 @@ impl Access {
     #[must_use]
     pub fn new(client: Client) -> Self {
         let clients = Mutex::new(Clients::new(client.clone()));
-        Self { others: Api::all(client), clients, answers: Mutex::default() }
+        Self { others: Api::all(client), clients, answers: Mutex::default(), turns: Mutex::default() }
     }
 
     /// What of this the account may not do.
     pub async fn review(&self, who: &Identity, wanted: &BTreeSet<Permission>) -> Review {
-        let mut review = Review::default();
-        let mut open = Vec::new();
-        let now = Instant::now();
-        for permission in wanted {
-            match self.remembered(who, permission, now) {
-                Some(true) => {}
-                Some(false) => drop(review.missing.insert(permission.clone())),
-                None => open.push(permission.clone()),
-            }
+        let (review, open) = self.known(who, wanted);
+        if open.is_empty() {
+            return review;
         }
+        let turn = self.turn(who);
+        let _alone = turn.lock().await;
+        // Somebody may have asked the same meanwhile.
+        let (mut review, open) = self.known(who, wanted);
         let mut asked = stream::iter(open)
             .map(|permission| async {
                 let answer = self.ask(who, &permission).await;
@@ -184,6 +184,26 @@ impl Access {
     /// Forgets some answers: they are asked anew.
     pub fn forget_these(&self, who: &Identity, asked: &BTreeSet<Permission>) {
         self.answers().retain(|(whose, permission), _| whose != who || !asked.contains(permission));
+    }
+
+    /// What is remembered, and what has to be asked.
+    fn known(&self, who: &Identity, wanted: &BTreeSet<Permission>) -> (Review, Vec<Permission>) {
+        let (mut review, mut open) = (Review::default(), Vec::new());
+        let now = Instant::now();
+        for permission in wanted {
+            match self.remembered(who, permission, now) {
+                Some(true) => {}
+                Some(false) => drop(review.missing.insert(permission.clone())),
+                None => open.push(permission.clone()),
+            }
+        }
+        (review, open)
+    }
+
+    fn turn(&self, who: &Identity) -> Arc<tokio::sync::Mutex<()>> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.retain(|_, turn| Arc::strong_count(turn) > 1);
+        turns.entry(who.clone()).or_default().clone()
     }
 
     fn answers(&self) -> std::sync::MutexGuard<'_, BTreeMap<(Identity, Permission), Answer>> {

@@ -59,6 +59,7 @@ struct Drafted {
     checked: Checked,
     drafts: Drafts,
     definitions: Vec<Value>,
+    understood: bool,
 }
 
 /// All that is found, to be shown in one of the forms.
@@ -67,6 +68,8 @@ struct Found {
     definitions: Vec<Value>,
     gaps: Vec<Gap>,
     compared: Vec<Compared>,
+    /// Whether there is a blueprint to report on.
+    understood: bool,
 }
 
 impl Crds {
@@ -79,6 +82,7 @@ impl Crds {
         let mut found = Found::default();
         let mut outcome = Outcome::Clean;
         for mut one in drafted {
+            found.understood |= one.understood;
             found.gaps.append(&mut one.drafts.gaps);
             if let Some(others) = &others {
                 for (kind, value) in one.drafts.kinds.iter().zip(&one.definitions) {
@@ -109,10 +113,12 @@ impl Crds {
     }
 
     fn shown(&self, found: &Found) -> String {
-        let Found { definitions, gaps, compared } = found;
+        let Found { definitions, gaps, compared, understood } = found;
         let json = self.output == Some(Format::Json);
         match (self.gap, self.against.is_some()) {
             (true, _) if json => render::crds::gaps_json(gaps),
+            // "Nothing" would be said of something that could not be read.
+            (true, _) if !understood => String::new(),
             (true, _) => render::crds::gaps_text(gaps),
             (false, true) if json => render::crds::changes_json(compared),
             (false, true) => render::crds::changes_text(compared),
@@ -125,11 +131,12 @@ impl Crds {
 impl Drafted {
     fn of(given: input::Given) -> Self {
         let (checked, mut drafts) = load::check_and_draft(given);
-        if !is_understood(&checked) {
+        let understood = is_understood(&checked);
+        if !understood {
             drafts = Drafts::default();
         }
         let definitions = drafts.kinds.iter().map(definition).collect();
-        Self { checked, drafts, definitions }
+        Self { checked, drafts, definitions, understood }
     }
 }
 

@@ -39,6 +39,7 @@ fn is_ours(asked: &Asked, space: &Space) -> bool {
 /// A life with order, memory, change and removal, in which the first tries of every write meet this.
 fn life(about: &str, times: usize, fate: impl Fn(&Asked) -> Fate + Send + 'static) {
     let (space, _operator, proxy) = proxied(about);
+    let since = Instant::now();
     let tried: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
     let name = space.name.clone();
     let (group, counts) = (space.group.clone(), tried.clone());
@@ -81,8 +82,12 @@ fn life(about: &str, times: usize, fate: impl Fn(&Asked) -> Fate + Send + 'stati
     assert_eq!(created.count(), 2, "one Job for each version");
     let tried = tried.lock().unwrap();
     assert!(tried.len() >= 10, "the faults met {tried:?}");
-    let most = tried.iter().max_by_key(|(_, count)| **count).unwrap();
-    assert!(*most.1 <= 12 + 3 * times, "{} was tried {} times", most.0, most.1);
+    // A status may be written once a second while something goes on, however long a slow machine takes.
+    let seconds = usize::try_from(since.elapsed().as_secs()).unwrap();
+    for (name, count) in tried.iter() {
+        let most = 12 + 3 * times + if name.ends_with("/status") { seconds } else { 0 };
+        assert!(*count <= most, "{name} was tried {count} times");
+    }
 }
 
 #[test]
