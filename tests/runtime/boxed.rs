@@ -17,7 +17,8 @@ async fn a_client_is_built_on_the_box_without_a_socket() {
     let maps: Api<ConfigMap> = Api::default_namespaced(Client::new(host, "default"));
     let mut watched = Box::pin(watcher(maps.clone(), watcher::Config::default().fields("metadata.name=a")));
     while !matches!(watched.next().await.unwrap().unwrap(), watcher::Event::InitDone) {}
-    let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": { "x": "1" } });
+    let map =
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": { "x": "1" } });
     let made = maps.patch("a", &PatchParams::apply("test"), &Patch::Apply(&map)).await.unwrap();
     match watched.next().await.unwrap().unwrap() {
         watcher::Event::Apply(seen) => assert_eq!(seen, made),

@@ -48,6 +48,8 @@ pub(super) fn status(kind: &str, object: &Value, stage: &Stage, now: &str) -> Op
             Stage::Failed(_) => json!({ "phase": "Lost" }),
         },
         "Pod" => pod(object, stage, now),
+        "PodDisruptionBudget" if *stage == Stage::Ready => budget(object, &generation, now),
+        "PodDisruptionBudget" => return None,
         "Service" => {
             if object.pointer("/spec/type") != Some(&json!("LoadBalancer")) {
                 return None;
@@ -81,6 +83,20 @@ fn condition(object: &Value, kind: &str, value: bool, reason: &str, message: &st
     json!({
         "type": kind, "status": text, "reason": reason, "message": message,
         "lastTransitionTime": time("lastTransitionTime"), "lastUpdateTime": time("lastUpdateTime"),
+    })
+}
+
+/// As it is where no pod is selected: workloads have none here.
+fn budget(object: &Value, generation: &Value, now: &str) -> Value {
+    let mut allowed = condition(object, "DisruptionAllowed", false, "InsufficientPods", "", now);
+    if let Some(fields) = allowed.as_object_mut() {
+        fields.remove("lastUpdateTime");
+        fields.insert("observedGeneration".to_owned(), generation.clone());
+    }
+    let wanted = object.pointer("/spec/minAvailable").and_then(Value::as_i64).unwrap_or(0);
+    json!({
+        "observedGeneration": generation, "disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": wanted,
+        "expectedPods": 0, "conditions": [allowed],
     })
 }
 

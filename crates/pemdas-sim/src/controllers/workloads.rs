@@ -88,6 +88,7 @@ const PLAYED: &[(&str, &str, &str)] = &[
     ("", "persistentvolumeclaims", "PersistentVolumeClaim"),
     ("", "pods", "Pod"),
     ("", "services", "Service"),
+    ("policy", "poddisruptionbudgets", "PodDisruptionBudget"),
 ];
 
 /// What the players remember.

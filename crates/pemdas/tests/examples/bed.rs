@@ -1,6 +1,7 @@
 //! A control plane with an operator that has the rights of `deploy/pemdas.yaml`, and no others.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     path::Path,
@@ -95,7 +96,7 @@ impl Bed {
                 while !over.load(Ordering::Relaxed) {
                     state =
                         state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    self.wait_for_a_revision(&over);
+                    self.wait_until_it_runs(&over);
                     std::thread::sleep(Duration::from_millis((state >> 33) % 3_000));
                     self.kill();
                     self.start();
@@ -111,12 +112,15 @@ impl Bed {
         })
     }
 
-    /// Waits until the operator has read a blueprint since it started: whoever dies earlier can do nothing.
-    fn wait_for_a_revision(&self, over: &AtomicBool) {
+    /// Waits until the operator runs every blueprint that it has read since it started: who dies earlier each time does nothing,
+    /// and a slow machine takes seconds for each.
+    fn wait_until_it_runs(&self, over: &AtomicBool) {
         for _ in 0..600 {
             let log = self.log();
             let since = log.rfind("the operator starts").unwrap_or_default();
-            if log[since..].contains("a revision runs") || over.load(Ordering::Relaxed) {
+            let [read, runs] =
+                ["a blueprint is read", "a revision runs"].map(|it| blueprints(&log[since..], it));
+            if (!read.is_empty() && read.is_subset(&runs)) || over.load(Ordering::Relaxed) {
                 return;
             }
             std::thread::sleep(Duration::from_millis(100));
@@ -132,6 +136,13 @@ impl Bed {
         let lines: Vec<_> = log.lines().collect();
         lines[lines.len().saturating_sub(30)..].join("\n")
     }
+}
+
+/// The blueprints of which a log says something.
+fn blueprints(log: &str, message: &str) -> BTreeSet<String> {
+    let lines = log.lines().filter_map(|it| serde_json::from_str::<Value>(it).ok());
+    let said = lines.filter(|it| it["fields"]["message"] == message);
+    said.filter_map(|it| it["fields"]["blueprint"].as_str().map(str::to_owned)).collect()
 }
 
 /// A volume that a claim may be bound to: nothing is ever written to it.
