@@ -1,5 +1,7 @@
 //! What is asked of the API server: counted in its audit log.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::bed::{Space, a_while, bed, exclusive, shared, until};
@@ -45,21 +47,35 @@ let link = fun name the from => {
 } | Blueprint
 "#;
 
-fn fan_out(about: &str) -> Space {
+/// Also how long it took to be ready.
+fn fan_out(about: &str) -> (Space, Duration) {
     let space = Space::new(about);
     space.blueprint("blueprint", FAN_OUT);
     space.runs("blueprint");
+    let since = Instant::now();
     space.instance("Fan", "one", &json!({ "value": "a" }));
     space.ready("Fan", "one");
-    space
+    (space, since.elapsed())
+}
+
+/// Leaves out what a slow machine adds: a status a second, beside those that last.
+fn without_passing(mut asked: Vec<String>, lasting: usize, took: Duration) -> Vec<String> {
+    let statuses = asked.iter().filter(|it| it.contains("/status")).count();
+    let passing = statuses.saturating_sub(lasting);
+    assert!(passing <= usize::try_from(took.as_secs()).unwrap(), "in {took:?}: {asked:?}");
+    for _ in 0..passing {
+        let first = asked.iter().position(|it| it.contains("/status")).unwrap();
+        asked.remove(first);
+    }
+    asked
 }
 
 #[test]
 fn to_create_costs_one_request_an_object_and_one_for_the_status() {
     let _running = shared();
-    let space = fan_out("create");
+    let (space, took) = fan_out("create");
     a_while();
-    let mut asked = space.requests();
+    let mut asked = without_passing(space.requests(), 1, took);
     asked.sort();
     assert_eq!(
         asked,
@@ -76,16 +92,18 @@ fn to_create_costs_one_request_an_object_and_one_for_the_status() {
 #[test]
 fn a_change_costs_what_depends_on_it_and_a_settled_instance_nothing() {
     let _running = shared();
-    let space = fan_out("change");
+    let (space, _) = fan_out("change");
     a_while();
     let before = space.requests().len();
     a_while();
     assert_eq!(space.requests().len(), before, "a settled instance asks for nothing");
+    let since = Instant::now();
     space.instance("Fan", "one", &json!({ "value": "b" }));
     until("the map is changed", || space.get("configmap", "one").filter(|it| it["data"]["value"] == "b"));
     space.ready("Fan", "one");
+    let took = since.elapsed();
     a_while();
-    let mut asked = space.requests().split_off(before);
+    let mut asked = without_passing(space.requests().split_off(before), 1, took);
     asked.sort();
     assert_eq!(asked, ["patch configmaps one", "patch fans/status one", "patch secrets one"]);
 }
@@ -93,9 +111,10 @@ fn a_change_costs_what_depends_on_it_and_a_settled_instance_nothing() {
 #[test]
 fn drift_is_repaired_with_one_request() {
     let _running = shared();
-    let space = fan_out("drift");
+    let (space, _) = fan_out("drift");
     a_while();
     let before = space.requests().len();
+    let since = Instant::now();
     space
         .kubectl(&[
             "patch",
@@ -111,15 +130,16 @@ fn drift_is_repaired_with_one_request() {
     assert_eq!(map["data"]["extra"], "kept", "fields of others are left");
     space.kubectl(&["delete", "service", "one"]).unwrap();
     until("it is back", || space.get("service", "one"));
+    let took = since.elapsed();
     a_while();
-    let asked = space.requests().split_off(before);
+    let asked = without_passing(space.requests().split_off(before), 0, took);
     assert_eq!(asked, ["patch configmaps one", "patch services one"]);
 }
 
 #[test]
 fn a_deletion_without_order_is_left_to_the_garbage_collector() {
     let _running = shared();
-    let space = fan_out("delete");
+    let (space, _) = fan_out("delete");
     a_while();
     let before = space.requests().len();
     space.kubectl(&["delete", &space.kind("Fan"), "one"]).unwrap();
@@ -136,8 +156,10 @@ fn data_flows_along_a_chain_and_removal_goes_back() {
     let space = Space::new("chain");
     space.blueprint("blueprint", CHAIN);
     space.runs("blueprint");
+    let since = Instant::now();
     space.instance("Chain", "one", &json!({ "value": "v" }));
     space.ready("Chain", "one");
+    let took = since.elapsed();
     let (a, b, c) = (
         space.get("configmap", "one-a").unwrap(),
         space.get("configmap", "one-b").unwrap(),
@@ -147,7 +169,7 @@ fn data_flows_along_a_chain_and_removal_goes_back() {
     assert_eq!(b["data"]["value"], format!("v {}", uid(&a)));
     assert_eq!(c["data"]["value"], format!("v {}", uid(&b)));
     a_while();
-    let asked = space.requests();
+    let asked = without_passing(space.requests(), 1, took);
     assert_eq!(asked.len(), 5, "three objects, a status, a finalizer: {asked:?}");
     space.kubectl(&["delete", space.kind("Chain").as_str(), "one"]).unwrap();
     space.gone("configmap", "one-a");
@@ -158,15 +180,17 @@ fn data_flows_along_a_chain_and_removal_goes_back() {
 #[test]
 fn a_restart_writes_nothing() {
     let _alone = exclusive();
-    let space = fan_out("restart");
+    let (space, _) = fan_out("restart");
     a_while();
     let before = space.requests().len();
+    let since = Instant::now();
     bed().kill();
     bed().start();
     space.kubectl(&["delete", "service", "one"]).unwrap();
     until("it works again", || space.get("service", "one"));
+    let took = since.elapsed();
     a_while();
-    let asked = space.requests().split_off(before);
+    let asked = without_passing(space.requests().split_off(before), 0, took);
     let writes: Vec<_> =
         asked.iter().filter(|it| !it.starts_with("get") && !it.starts_with("list")).collect();
     assert_eq!(writes, ["patch services one"]);
