@@ -35,7 +35,8 @@ fn why(space: &Space, name: &str) -> (Value, String) {
     until(&format!("{name} says why"), || {
         let odd = space.get(&space.kind("Odd"), name)?;
         let why = odd["status"]["pemdas"]["nodes"][0]["why"].as_str()?.to_owned();
-        Some((odd, why))
+        // What a slow machine tells on the way is no reason.
+        (why != "it is being created").then_some((odd, why))
     })
 }
 
