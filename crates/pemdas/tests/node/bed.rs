@@ -84,6 +84,7 @@ impl Bed {
                 while !over.load(Ordering::Relaxed) {
                     state =
                         state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    self.wait_until_ready(kills, &over);
                     // Longer than a Lease is waited for, or nothing would ever be done.
                     let pause = Duration::from_millis(4_000 + (state >> 33) % 30_000);
                     let waits = std::time::Instant::now();
@@ -100,6 +101,23 @@ impl Bed {
             ended.unwrap_or_else(|panic| resume_unwind(panic));
             kills
         })
+    }
+
+    /// Waits until Pemdas is ready after it was killed so many times: who dies earlier each time does nothing, and a slow machine
+    /// takes long to start it.
+    fn wait_until_ready(&self, kills: usize, over: &AtomicBool) {
+        let path = "{.items[*].status.containerStatuses[*].restartCount} {.items[*].status.containerStatuses[*].ready}";
+        let asked =
+            format!("kubectl -n pemdas-system get pod -l app.kubernetes.io/name=pemdas -o jsonpath='{path}'");
+        let since = std::time::Instant::now();
+        while since.elapsed() < Duration::from_secs(120) && !over.load(Ordering::Relaxed) {
+            let seen = self.shell.run(&asked);
+            let (restarts, ready) = seen.trim().split_once(' ').unwrap_or_default();
+            if ready == "true" && restarts.parse::<usize>().is_ok_and(|it| it >= kills) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(500));
+        }
     }
 
     /// SIGKILL to the process of Pemdas in its pod; whether there was one.
