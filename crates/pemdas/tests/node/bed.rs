@@ -43,6 +43,9 @@ pub(crate) fn bed() -> Option<(MutexGuard<'static, ()>, &'static Bed)> {
     Some((alone, BED.get_or_init(Bed::new)))
 }
 
+/// How much longer Pemdas lives after each time it was killed: on the slowest machine the pages come to their end.
+const MORE: Duration = Duration::from_secs(10);
+
 impl Bed {
     fn new() -> Self {
         let cluster: &'static Cluster = Box::leak(Box::new(Cluster::start(Level::Node).unwrap()));
@@ -75,23 +78,23 @@ impl Bed {
     }
 
     /// Kills Pemdas at random moments while something goes on; how often.
-    pub(crate) fn killed_at_random(&self, seed: u64, work: impl FnOnce()) -> usize {
+    pub(crate) fn killed_at_random(&self, seed: u64, work: impl FnOnce()) -> u32 {
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let killer = scope.spawn(|| {
                 let mut state = seed;
-                let mut kills = 0;
+                let mut kills = 0_u32;
                 while !over.load(Ordering::Relaxed) {
                     state =
                         state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                     self.wait_until_ready(kills, &over);
                     // Longer than a Lease is waited for, or nothing would ever be done.
-                    let pause = Duration::from_millis(4_000 + (state >> 33) % 30_000);
+                    let pause = Duration::from_millis(4_000 + (state >> 33) % 30_000) + MORE * kills;
                     let waits = std::time::Instant::now();
                     while waits.elapsed() < pause && !over.load(Ordering::Relaxed) {
                         std::thread::sleep(Duration::from_millis(100));
                     }
-                    kills += usize::from(!over.load(Ordering::Relaxed) && self.kill());
+                    kills += u32::from(!over.load(Ordering::Relaxed) && self.kill());
                 }
                 kills
             });
@@ -105,7 +108,7 @@ impl Bed {
 
     /// Waits until Pemdas is ready after it was killed so many times: who dies earlier each time does nothing, and a slow machine
     /// takes long to start it.
-    fn wait_until_ready(&self, kills: usize, over: &AtomicBool) {
+    fn wait_until_ready(&self, kills: u32, over: &AtomicBool) {
         let path = "{.items[*].status.containerStatuses[*].restartCount} {.items[*].status.containerStatuses[*].ready}";
         let asked =
             format!("kubectl -n pemdas-system get pod -l app.kubernetes.io/name=pemdas -o jsonpath='{path}'");
@@ -113,7 +116,7 @@ impl Bed {
         while since.elapsed() < Duration::from_secs(120) && !over.load(Ordering::Relaxed) {
             let seen = self.shell.run(&asked);
             let (restarts, ready) = seen.trim().split_once(' ').unwrap_or_default();
-            if ready == "true" && restarts.parse::<usize>().is_ok_and(|it| it >= kills) {
+            if ready == "true" && restarts.parse::<u32>().is_ok_and(|it| it >= kills) {
                 return;
             }
             std::thread::sleep(Duration::from_millis(500));
