@@ -77,7 +77,17 @@ impl Pass<'_> {
             // What is not needed cannot be read: there is nothing to wait for.
             Truth::False
         } else {
-            self.condition_truth(from, to, edge, when)
+            let causes = self.instance.len();
+            let truth = self.condition_truth(from, to, edge, when);
+            // What was needed is held as it is while a deletion runs: it does not wait for what may never be known.
+            let held = self.mode == Mode::Deleting
+                && !deleting
+                && (from == program.root || !self.of_deletion(from))
+                && !mutant!(DeletionAwaitsConditions);
+            if held {
+                self.instance.truncate(causes);
+            }
+            truth
         };
         let truth =
             if truth == Truth::Unknown && mutant!(UnknownConditionIsFalse) { Truth::False } else { truth };

@@ -108,6 +108,13 @@ impl Lab {
         self
     }
 
+    /// The condition of an edge is asked only when `precursor` is ready.
+    pub(super) fn asked_after(mut self, from: &str, to: &str, precursor: &str) -> Self {
+        let edge = self.node(from).also.get_mut(to).expect("an edge");
+        edge.before.insert(precursor.to_owned(), SequenceEdge::new(span()));
+        self
+    }
+
     pub(super) fn deleting(mut self, to: &str) -> Self {
         self.node("app").deleting.insert(to.to_owned(), AlsoEdge::new(span()));
         self

@@ -151,10 +151,22 @@ pub(super) fn nothing_acts_once_ready(subject: &Subject, walks: u64) {
 pub(super) fn depth_takes_as_many_rounds(subject: &Subject, _: u64) {
     let program = &subject.programs[0].0;
     let mut layer = std::collections::BTreeMap::new();
+    let mut asked = std::collections::BTreeMap::new();
     for step in &program.steps {
-        let crate::graph::Vertex::Node(name) = step else { continue };
+        let of = |it: &String| layer.get(it).copied().unwrap_or(0);
+        let name = match step {
+            crate::graph::Vertex::Node(name) => name,
+            crate::graph::Vertex::Condition { from, to, deleting } => {
+                let reads =
+                    program.condition(from, to, *deleting).into_iter().flat_map(|it| it.before.keys());
+                let known = asked.entry(to.clone()).or_insert(0);
+                *known = reads.map(of).max().unwrap_or(0).max(*known);
+                continue;
+            }
+        };
         let Some(node) = program.node(name) else { continue };
-        let earlier = node.before.keys().map(|it| layer.get(it).copied().unwrap_or(0));
+        let needed = asked.get(name).copied().unwrap_or(0);
+        let earlier = node.before.keys().map(of).chain([needed]);
         // Nodes without an object take no round.
         let own = usize::from(matches!(node.body, Body::Template(_)));
         layer.insert(name.clone(), earlier.max().unwrap_or(0) + own);

@@ -162,6 +162,10 @@ pub(super) fn generated(seed: u64) -> Lab {
         }
     }
     if dice.roll(3) == 0 {
+        lab = lab.template("note", "Note", &[]).also_if("app", "note", "on");
+        lab = lab.asked_after("app", "note", NAMES[dice.roll(7)]);
+    }
+    if dice.roll(3) == 0 {
         let precursor = NAMES[dice.roll(7)];
         lab = lab.template("job", "Job", &[]).once("job").orders("job", precursor).also("job", precursor);
         lab = lab.template("report", "Note", &[]).orders("report", "job");

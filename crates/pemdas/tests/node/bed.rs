@@ -44,7 +44,7 @@ pub(crate) fn bed() -> Option<(MutexGuard<'static, ()>, &'static Bed)> {
 }
 
 /// How much longer Pemdas lives after each time it was killed: on the slowest machine the pages come to their end.
-const MORE: Duration = Duration::from_secs(10);
+const MORE: Duration = Duration::from_secs(5);
 
 impl Bed {
     fn new() -> Self {
@@ -88,8 +88,7 @@ impl Bed {
                     state =
                         state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                     self.wait_until_ready(kills, &over);
-                    // Longer than a Lease is waited for, or nothing would ever be done.
-                    let pause = Duration::from_millis(4_000 + (state >> 33) % 30_000) + MORE * kills;
+                    let pause = Duration::from_millis(2_000 + (state >> 33) % 12_000) + MORE * kills;
                     let waits = std::time::Instant::now();
                     while waits.elapsed() < pause && !over.load(Ordering::Relaxed) {
                         std::thread::sleep(Duration::from_millis(100));

@@ -48,7 +48,8 @@ use objects::{
     what_another_instance_claims_is_not_touched,
 };
 use removal::{
-    a_broken_blueprint_blocks_no_removal_and_skips_nothing, a_deletion_without_order_ends,
+    a_broken_blueprint_blocks_no_removal_and_skips_nothing,
+    a_deletion_does_not_wait_for_conditions_that_are_not_its_own, a_deletion_without_order_ends,
     a_late_answer_brings_no_root_back, a_list_of_an_earlier_lease_does_not_count,
     a_one_off_that_ended_uses_nothing, a_renamed_node_keeps_its_object,
     a_replacement_is_ready_before_the_old_goes, a_root_deleted_without_its_objects_leaves_them,
@@ -204,7 +205,7 @@ properties! {
     a_claim_that_contradicts_the_blueprint_is_told,
     a_shape_that_fails_is_told_and_closes_no_edge,
     a_one_off_that_ended_uses_nothing,
-    a_deletion_without_order_ends,
+    a_deletion_does_not_wait_for_conditions_that_are_not_its_own, a_deletion_without_order_ends,
     a_late_answer_brings_no_root_back,
     a_claim_of_an_unknown_node_and_revision_is_removed_as_any_other,
     a_label_without_a_claim_that_can_be_read_is_told,

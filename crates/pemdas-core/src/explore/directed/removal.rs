@@ -141,6 +141,18 @@ pub(super) fn a_deletion_without_order_ends() {
     clean(&sim);
 }
 
+pub(super) fn a_deletion_does_not_wait_for_conditions_that_are_not_its_own() {
+    let lab = Lab::new().template("slow", "Thing", &[]).also("app", "slow").template("note", "Thing", &[]);
+    let lab = lab.also_if("app", "note", "on").asked_after("app", "note", "slow");
+    let lab = lab.template("final", "Thing", &[]).deleting("final");
+    let mut sim = Sim::new(&[lab], &json!({ "on": true }));
+    sim.asleep.push(key("Thing", "a-slow"));
+    sim.settle();
+    delete_root(&mut sim);
+    assert!(sim.settle() && sim.root().is_none(), "{:?}", sim.waits());
+    clean(&sim);
+}
+
 pub(super) fn a_broken_blueprint_blocks_no_removal_and_skips_nothing() {
     let mut sim = at_rest(&[with_deletion()], json!({ "v": 1 }));
     sim.program = None;
