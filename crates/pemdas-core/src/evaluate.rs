@@ -235,7 +235,7 @@ mod tests {
         let reads = reads
             .iter()
             .map(|path| Read { path: path.iter().map(|it| (*it).to_owned()).collect(), span: span.clone() });
-        Function { path: vec!["nodes".to_owned()], span: span.clone(), reads: reads.collect() }
+        Function { path: vec!["nodes".to_owned()], span: span.clone(), reads: reads.collect(), plain: None }
     }
 
     #[test]

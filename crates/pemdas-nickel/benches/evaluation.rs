@@ -122,7 +122,7 @@ fn evaluation(criterion: &mut Criterion) {
     // What a pass of an instance with four templates asks, to begin with.
     let span = Span { file: "main.ncl".to_owned(), start: 0, end: 0 };
     let reads = vec![Read { path: vec!["root".to_owned()], span: span.clone() }];
-    let function = Function { path: vec!["template".to_owned()], span, reads };
+    let function = Function { path: vec!["template".to_owned()], span, reads, plain: None };
     let asked = question(b"", "r1", &function, Form::Whole, &json!({ "root": resource() }));
     let batch = vec![asked; 4];
     criterion.bench_function("warm worker, one batch of four templates", |bencher| {

@@ -55,7 +55,7 @@ pub enum Expr {
     Number(String),
     /// A string without interpolation.
     String(String),
-    /// A string with interpolation: the expressions in it.
+    /// A string with interpolation: what it is put together of, plain text too.
     Interpolation(Vec<NodeId>),
     /// A variable.
     Var(String),

@@ -52,7 +52,8 @@ fn local() -> Renderer<InProcess> {
 fn asked(form: Form, clause: &[&str], input: &Value) -> Question {
     let span = Span { file: "main.ncl".to_owned(), start: 0, end: 0 };
     let path = ["nodes", "web"].iter().chain(clause).map(|it| (*it).to_owned()).collect();
-    let function = Function { path, span: span.clone(), reads: vec![Read { path: Vec::new(), span }] };
+    let function =
+        Function { path, span: span.clone(), reads: vec![Read { path: Vec::new(), span }], plain: None };
     question(b"", "r1", &function, form, input)
 }
 

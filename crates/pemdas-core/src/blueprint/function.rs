@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Plain;
 use crate::diagnostic::Span;
 
 /// The names under which a function of `the` finds what is no precursor; no node may have one of them.
@@ -18,6 +19,9 @@ pub struct Function {
     /// What it reads of its argument, in the order of the source; each place of reading is one entry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<Read>,
+    /// What it puts together, if it does no more than that: then no evaluator has to be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plain: Option<Plain>,
 }
 
 /// One place where a function reads its argument.

@@ -10,6 +10,7 @@ mod function;
 mod kind;
 mod node;
 mod object;
+mod plain;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ pub use node::{
     Absent, Body, Node, Observe, Root, RootTarget, Selector, SelectorOperator, SelectorRule, Template,
 };
 pub use object::{NamePart, NameSegment, ObjectIdentity, StaticText};
+pub use plain::Plain;
 
 /// A whole blueprint in its normal form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

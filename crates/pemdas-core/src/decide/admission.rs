@@ -30,6 +30,7 @@ impl Pass<'_> {
             path: contract.path.clone(),
             span: contract.span.clone(),
             reads: vec![Read { path: Vec::new(), span: contract.span.clone() }],
+            plain: None,
         };
         let nothing = Value::Object(Map::new());
         let root = self.root;

@@ -379,6 +379,7 @@ impl Contracts for AskedContracts<'_> {
             path: contract.to_vec(),
             span: self.program.blueprint.span.clone(),
             reads: vec![whole],
+            plain: None,
         };
         let revision = &self.program.revision.name;
         match self.asked.borrow_mut().ask(self.facts, revision, &function, Form::Contract, value).1 {

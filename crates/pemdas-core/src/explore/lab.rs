@@ -87,6 +87,7 @@ impl Lab {
             path: path.split('.').map(str::to_owned).collect(),
             span: span(),
             reads: reads.iter().map(read).collect(),
+            plain: None,
         }
     }
 

@@ -35,7 +35,7 @@ fn span(at: usize) -> Span {
 }
 
 fn function(at: usize) -> Function {
-    Function { path: Vec::new(), span: span(at), reads: Vec::new() }
+    Function { path: Vec::new(), span: span(at), reads: Vec::new(), plain: None }
 }
 
 fn name(index: usize) -> String {

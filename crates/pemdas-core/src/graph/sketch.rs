@@ -154,7 +154,7 @@ fn function(at: &Word<'_>, reads: &[Word<'_>]) -> Function {
         path: word.text.split('.').skip(1).map(str::to_owned).collect(),
         span: word.span.clone(),
     };
-    Function { path: Vec::new(), span: at.span.clone(), reads: reads.iter().map(read).collect() }
+    Function { path: Vec::new(), span: at.span.clone(), reads: reads.iter().map(read).collect(), plain: None }
 }
 
 fn also(words: &[Word<'_>]) -> (String, AlsoEdge) {

@@ -11,6 +11,8 @@ use nickel_lang_core::ast::{
 };
 use nickel_lang_core::identifier::LocIdent;
 
+use pemdas_core::diagnostic::Span;
+
 use super::Engine;
 use super::files::FileTable;
 use super::walk::{asts_in_pattern, asts_in_type};
@@ -41,7 +43,11 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn add(&mut self, ast: &Ast<'_>) -> NodeId {
         let expr = self.expr(ast);
-        self.nodes.push(Node { span: self.files.of_pos(ast.pos), expr });
+        self.push(self.files.of_pos(ast.pos), expr)
+    }
+
+    fn push(&mut self, span: Option<Span>, expr: Expr) -> NodeId {
+        self.nodes.push(Node { span, expr });
         u32::try_from(self.nodes.len() - 1).unwrap_or(u32::MAX)
     }
 
@@ -99,15 +105,18 @@ impl Builder<'_> {
     }
 
     fn string(&mut self, chunks: &[StringChunk<Ast<'_>>]) -> Expr {
-        let mut text = String::new();
-        let mut parts = Vec::new();
-        for chunk in chunks {
-            match chunk {
-                StringChunk::Literal(literal) => text.push_str(literal),
-                StringChunk::Expr(inner, _) => parts.push(self.add(inner)),
-            }
+        if chunks.iter().all(|it| matches!(it, StringChunk::Literal(_))) {
+            let text = chunks.iter().filter_map(|it| match it {
+                StringChunk::Literal(literal) => Some(literal.as_str()),
+                StringChunk::Expr(..) => None,
+            });
+            return Expr::String(text.collect());
         }
-        if parts.is_empty() { Expr::String(text) } else { Expr::Interpolation(parts) }
+        let parts = chunks.iter().map(|chunk| match chunk {
+            StringChunk::Literal(literal) => self.push(None, Expr::String(literal.clone())),
+            StringChunk::Expr(inner, _) => self.add(inner),
+        });
+        Expr::Interpolation(parts.collect())
     }
 
     fn operator(&mut self, op: &PrimOp, args: &[Ast<'_>]) -> Expr {

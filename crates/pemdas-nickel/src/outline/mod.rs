@@ -14,6 +14,7 @@ mod kube_types;
 mod lints;
 mod nodes;
 mod outliner;
+mod plain;
 mod reads;
 mod scopes;
 mod shapes;

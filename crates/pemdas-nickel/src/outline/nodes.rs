@@ -92,7 +92,7 @@ impl Outliner<'_> {
         // A node that could not be read stays a node: edges to it are not to be called unknown.
         body.unwrap_or_else(|| {
             let span = self.span_of(&spot.path);
-            Body::Value(Function { path: spot.path.clone(), span, reads: Vec::new() })
+            Body::Value(Function { path: spot.path.clone(), span, reads: Vec::new(), plain: None })
         })
     }
 

@@ -5,6 +5,7 @@ use pemdas_core::diagnostic::{Diagnostic, Span};
 use serde_json::Value;
 
 use super::lints::FieldsOfKinds;
+use super::plain::plain_of;
 use super::reads::reads_of;
 use super::trees::{At, Trees};
 use super::{codes, failures};
@@ -141,7 +142,10 @@ impl<'e> Outliner<'e> {
             None if self.may_read(spot, seen_at) => vec![Read { path: Vec::new(), span: span.clone() }],
             None => Vec::new(),
         };
-        Function { path: spot.path.clone(), span, reads }
+        // Only of the literal itself: what wraps it may do more.
+        let bare = seen_at.and_then(|it| self.trees.function_at(it));
+        let plain = bare.and_then(|at| plain_of(self.trees, at));
+        Function { path: spot.path.clone(), span, reads, plain }
     }
 
     /// The function literal that a place is defined as.

@@ -13,7 +13,10 @@ fn span() -> Span {
 }
 
 fn value() -> Node {
-    Node::new(span(), Body::Value(Function { path: Vec::new(), span: span(), reads: Vec::new() }))
+    Node::new(
+        span(),
+        Body::Value(Function { path: Vec::new(), span: span(), reads: Vec::new(), plain: None }),
+    )
 }
 
 fn drawings(blueprint: &Blueprint) -> [String; 5] {
