@@ -26,10 +26,9 @@ use crate::{
         examples::EXAMPLES,
         play::{self, Play},
         screen::{Screen, Stage},
-        watch::{Standing, Watched},
+        watch::{Looker, Standing, Watched},
     },
     draw::Picture,
-    explain::Explainer,
     load::{self, Checked},
     operate::Workers,
     render,
@@ -45,7 +44,7 @@ const OPERATOR: &str = "pemdas-system";
 ///
 /// Everything is in this process, and gone when it ends: an API server, controllers that play the cluster's part, and the same operator
 /// as of `pemdas run`. No pods run; workloads become ready after a few seconds, faster with --speed. On a terminal the graphs are
-/// drawn in place; elsewhere every change is a line.
+/// drawn in place; elsewhere every change is a line. The operator's log goes to standard error if RUST_LOG says how much of it.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 ended, or ready with --until-ready, 1 not ready or refused, 2 it could not run.",
@@ -94,8 +93,12 @@ struct Operator {
 }
 
 impl Operator {
-    fn start(bed: &Bed, workers: Workers) -> Self {
+    fn start(bed: &Bed, workers: Workers, colour: Colour) -> Self {
         let run = Run::by_itself(Cluster::at(bed.kubeconfig()), OPERATOR);
+        // It would be written over the picture: only who asks for the log gets it.
+        if std::env::var_os("RUST_LOG").is_some() {
+            run.log(colour);
+        }
         let (stop, stopped) = oneshot::channel::<()>();
         let work = move || run.run_until(workers, async { drop(stopped.await) }).into();
         Self { stop: Some(stop), thread: Some(std::thread::spawn(work)) }
@@ -171,7 +174,7 @@ impl Demo {
             Workers::new()
                 .map_err(|why| could_not_run(&format!("this program cannot find itself: {why}"), None))
         };
-        let operator = Operator::start(&bed, workers()?);
+        let operator = Operator::start(&bed, workers()?, colour);
         let ended = signals(&bed);
         let mut screen = Screen::open(colour);
         screen.begin(&stage);
@@ -218,10 +221,9 @@ impl Demo {
             }
         }
         let reading = Reading::at(stage.kubeconfig.to_owned(), OPERATOR);
-        let session = reading.session().map_err(|_| "the simulated cluster does not answer".to_owned())?;
-        let explainer = Explainer::new(&session, workers);
+        let looker = Looker::start(watched, move || reading.session().ok(), workers);
         loop {
-            watched.look(&explainer);
+            watched.take(&looker);
             if let Some(end) = self.pause(watched, screen, stage, operator, ended)? {
                 return Ok(end);
             }

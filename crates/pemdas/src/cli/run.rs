@@ -194,7 +194,7 @@ impl Run {
         Ok(Some(tokio::spawn(serve::serve(listener, pages, stopped))))
     }
 
-    fn log(&self, colour: Colour) {
+    pub(super) fn log(&self, colour: Colour) {
         let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
         let _set = match self.log_format {

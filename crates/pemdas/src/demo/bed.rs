@@ -116,6 +116,11 @@ impl Bed {
         &self.runtime
     }
 
+    /// The cluster, for another thread.
+    pub(crate) fn host(&self) -> Host {
+        self.host.clone()
+    }
+
     /// Does something with the cluster.
     pub(crate) fn with<T>(&self, act: impl FnOnce(&mut Cluster) -> T) -> T {
         self.host.with(act)

@@ -1,6 +1,6 @@
 //! What was written in the cluster, and by whom: short sentences for people.
 
-use pemdas_core::world::ROOT_LABEL;
+use pemdas_core::world::{OUR_PREFIX, ROOT_LABEL};
 use pemdas_sim::Change;
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ pub(crate) fn told(change: &Change, is_root: impl Fn(&Value) -> bool) -> Option<
     }
     let name = format!("{} {}", any["kind"].as_str().unwrap_or_default(), change.key.path);
     match (&change.before, &change.after) {
-        (None, Some(after)) => moment('+', format!("{name} created by {}", writer(None, after))),
+        (None, Some(after)) => moment('+', format!("{name} created by {}", writer(None, after, &[]))),
         (Some(_), None) => moment('-', format!("{name} is gone")),
         (Some(before), Some(after)) => {
             let going = |it: &Value| it.pointer("/metadata/deletionTimestamp").is_some();
@@ -39,17 +39,14 @@ pub(crate) fn told(change: &Change, is_root: impl Fn(&Value) -> bool) -> Option<
                 return moment('-', format!("{name} is to go"));
             }
             let mut fields = Vec::new();
-            differing("", before, after, &mut fields);
-            if fields.is_empty() {
-                return None;
-            }
-            let more = fields.len().saturating_sub(MAX_FIELDS);
-            fields.truncate(MAX_FIELDS);
+            differing(&mut Vec::new(), before, after, &mut fields);
+            let first = fields.first()?;
+            let by = writer(Some(before), after, &first.path);
             let secret = any["kind"] == "Secret";
-            let said: Vec<String> =
-                fields.iter().map(|it| if secret { it.0.clone() } else { it.1.clone() }).collect();
+            let said = |it: &Field| if secret { it.name() } else { it.to_string() };
+            let more = fields.len().saturating_sub(MAX_FIELDS);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let by = writer(Some(before), after);
+            let said: Vec<String> = fields.iter().take(MAX_FIELDS).map(said).collect();
             moment('~', format!("{name} changed by {by}: {}{more}", said.join(", ")))
         }
         (None, None) => None,
@@ -68,42 +65,85 @@ fn event(change: &Change) -> Option<Moment> {
     Some(Moment { mark: '!', text: format!("{kind} {name}: {said}") })
 }
 
-/// Who wrote last: whose entry among the managers is new.
-fn writer(before: Option<&Value>, after: &Value) -> String {
+/// Who wrote last: whose entry among the managers is new, or else who owns the field that changed.
+fn writer(before: Option<&Value>, after: &Value, path: &[String]) -> String {
     let entries = |it: &Value| {
         it.pointer("/metadata/managedFields").and_then(Value::as_array).cloned().unwrap_or_default()
     };
     let old = before.map(entries).unwrap_or_default();
-    let new = entries(after).into_iter().rev().find(|it| !old.contains(it));
-    let name = new.and_then(|it| it["manager"].as_str().map(str::to_owned)).unwrap_or_default();
+    let all = entries(after);
+    let new = all.iter().rev().find(|it| !old.contains(it));
+    let owns = |entry: &&Value| {
+        // What is below a list is named by keys and values.
+        let mut steps = path.iter().take_while(|it| !it.starts_with('['));
+        steps.try_fold(&entry["fieldsV1"], |at, step| at.get(format!("f:{step}"))).is_some()
+    };
+    let entry = new.or_else(|| all.iter().find(owns));
+    let name = entry.and_then(|it| it["manager"].as_str()).unwrap_or_default();
     match name.split(['.', '/']).next() {
         Some(own) if own.starts_with("pemdas") => "pemdas".to_owned(),
         None | Some("") => "somebody".to_owned(),
-        _ => name,
+        _ => name.to_owned(),
     }
 }
 
-/// The fields that somebody wrote: neither what servers keep about an object nor its status. Each with its path, and with its values.
-fn differing(path: &str, before: &Value, after: &Value, found: &mut Vec<(String, String)>) {
-    const KEPT: &[&str] =
-        &["/status", "/metadata/managedFields", "/metadata/resourceVersion", "/metadata/generation"];
-    if before == after || KEPT.contains(&path) || path.starts_with("/metadata/annotations/pemdas.dev") {
-        return;
+/// A field that somebody wrote.
+struct Field {
+    /// The steps to it; those of lists in brackets.
+    path: Vec<String>,
+    before: String,
+    after: String,
+}
+
+impl Field {
+    fn name(&self) -> String {
+        self.path.join(".").replace(".[", "[")
     }
-    if let (Value::Object(old), Value::Object(new)) = (before, after) {
-        let gone = old.keys().filter(|name| !new.contains_key(*name));
-        for name in new.keys().chain(gone) {
-            let (old, new) = (old.get(name).unwrap_or(&Value::Null), new.get(name).unwrap_or(&Value::Null));
-            differing(&format!("{path}/{name}"), old, new, found);
+}
+
+impl std::fmt::Display for Field {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} {} → {}", self.name(), self.before, self.after)
+    }
+}
+
+/// Whether a field is kept by servers and operators: it says nothing about what somebody wants.
+fn is_kept(path: &[String]) -> bool {
+    const OF_METADATA: &[&str] = &["managedFields", "resourceVersion", "generation", "finalizers"];
+    match path {
+        [only] => only == "status",
+        [first, field] => first == "metadata" && OF_METADATA.contains(&field.as_str()),
+        [first, second, name] => {
+            first == "metadata" && second == "annotations" && name.starts_with(OUR_PREFIX)
         }
+        _ => false,
+    }
+}
+
+/// The fields in which two states of an object differ.
+fn differing(path: &mut Vec<String>, before: &Value, after: &Value, found: &mut Vec<Field>) {
+    if before == after || is_kept(path) {
         return;
     }
-    let name = path.trim_start_matches('/').replace('/', ".");
-    // Finalizers are written for us and by us: they say nothing about what is wanted.
-    if name == "metadata.finalizers" {
-        return;
+    match (before, after) {
+        (Value::Object(old), Value::Object(new)) => {
+            let gone = old.keys().filter(|name| !new.contains_key(*name));
+            for name in new.keys().chain(gone) {
+                let of = |all: &serde_json::Map<String, Value>| all.get(name).cloned().unwrap_or_default();
+                path.push(name.clone());
+                differing(path, &of(old), &of(new), found);
+                path.pop();
+            }
+        }
+        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
+            for (index, (old, new)) in old.iter().zip(new).enumerate() {
+                path.push(format!("[{index}]"));
+                differing(path, old, new, found);
+                path.pop();
+            }
+        }
+        _ => found.push(Field { path: path.clone(), before: short(before), after: short(after) }),
     }
-    found.push((name.clone(), format!("{name} {} → {}", short(before), short(after))));
 }
 
 fn short(value: &Value) -> String {
@@ -169,6 +209,23 @@ mod tests {
         };
         let told = said("secrets", secret("hidden"), secret("words")).unwrap();
         assert!(told.ends_with(": data.token"), "{told}");
+    }
+
+    #[test]
+    fn who_writes_a_field_again_is_its_owner() {
+        let object = |value: &str| {
+            let owned = json!({ "f:spec": { "f:list": { "k:{}": {} } } });
+            Some(json!({
+                "kind": "Deployment", "spec": { "list": [{ "value": "same" }, { "value": value }] },
+                "metadata": {
+                    "labels": { "pemdas.dev/root": "x" }, "managedFields": [{ "manager": "pemdas.abc", "fieldsV1": owned }],
+                },
+            }))
+        };
+        assert_eq!(
+            said("deployments", object("a"), object("b")).unwrap(),
+            "~ Deployment default/a changed by pemdas: spec.list[1].value \"a\" → \"b\""
+        );
     }
 
     #[test]

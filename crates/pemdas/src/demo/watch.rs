@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    sync::mpsc::{self, Receiver, SyncSender},
     time::{Duration, Instant},
 };
 
@@ -13,12 +14,66 @@ use super::{
     bed::{Bed, Made},
     story::{self, Moment},
 };
-use crate::explain::{Explainer, Instance, State};
+use crate::{
+    explain::{Explainer, Instance, State},
+    live::Session,
+    operate::Workers,
+};
 
 /// How long a state has to last before it is believed: what is seen in passing is not how it ends.
 const TO_LAST: Duration = Duration::from_secs(3);
 /// How long nothing may happen, while something is waited for, before that is told.
 const QUIET: Duration = Duration::from_secs(30);
+
+/// How long between two looks.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Looks at all instances whenever something has changed, in a thread of its own: a look takes as long as its questions.
+pub(crate) struct Looker(Receiver<(u64, Vec<Instance>)>);
+
+impl Looker {
+    /// Begins to look, over a session that is made in the thread. The thread ends when nobody wants to know any more.
+    pub(crate) fn start(
+        watched: &Watched<'_>,
+        session: impl FnOnce() -> Option<Session> + Send + 'static,
+        workers: Workers,
+    ) -> Self {
+        let (tell, seen) = mpsc::sync_channel(1);
+        let (host, kinds) = (watched.bed.host(), watched.kinds());
+        std::thread::spawn(move || {
+            let Some(session) = session() else { return };
+            let explainer = Explainer::new(&session, workers);
+            let revision = || host.with(|cluster| cluster.server().store().revision());
+            look(&explainer, &kinds, revision, &tell);
+        });
+        Self(seen)
+    }
+}
+
+fn look(
+    explainer: &Explainer<'_>,
+    kinds: &BTreeSet<(String, String)>,
+    revision: impl Fn() -> u64,
+    tell: &SyncSender<(u64, Vec<Instance>)>,
+) {
+    let mut looked = 0;
+    loop {
+        let now = revision();
+        let of_kind = |(api_version, kind): &(String, String)| {
+            explainer.instances(&KindKey::new(api_version, kind)).ok()
+        };
+        // What is changed while it is looked at may not be found: the next look will see.
+        let seen: Option<Vec<Vec<Instance>>> =
+            if now == looked { None } else { kinds.iter().map(of_kind).collect() };
+        if let Some(seen) = seen {
+            looked = now;
+            if tell.send((now, seen.into_iter().flatten().collect())).is_err() {
+                return;
+            }
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
 
 /// How it goes with all instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,22 +191,12 @@ impl<'a> Watched<'a> {
         })
     }
 
-    /// Looks at all instances, if anything has changed since the last look.
-    pub(crate) fn look(&mut self, explainer: &Explainer<'_>) {
-        let revision = self.bed.with(|cluster| cluster.server().store().revision());
-        if revision == self.looked {
-            return;
+    /// Takes what was seen last, if there is something new.
+    pub(crate) fn take(&mut self, looker: &Looker) {
+        for (revision, seen) in looker.0.try_iter() {
+            self.looked = revision;
+            self.instances = seen;
         }
-        let mut seen = Vec::new();
-        for (api_version, kind) in self.kinds() {
-            match explainer.instances(&KindKey::new(&api_version, &kind)) {
-                Ok(found) => seen.extend(found),
-                // It is being changed while it is looked at: the next look will see.
-                Err(_) => return,
-            }
-        }
-        self.looked = revision;
-        self.instances = seen;
         let stalled = self.instances.iter().any(|it| it.state == State::Stalled);
         self.stalled = stalled.then(|| self.stalled.unwrap_or_else(Instant::now));
     }
@@ -159,7 +204,7 @@ impl<'a> Watched<'a> {
     /// How it goes.
     pub(crate) fn standing(&self) -> Standing {
         let ready = !self.instances.is_empty() && self.instances.iter().all(|it| self.is_ready(it));
-        if ready && self.open.is_empty() {
+        if ready && self.open.is_empty() && self.looked == self.told {
             Standing::Ready
         } else if self.stalled.is_some_and(|since| since.elapsed() >= TO_LAST) {
             Standing::Stalled
