@@ -112,8 +112,11 @@ fn heading(stage: &Stage<'_>, watched: &Watched<'_>) -> Line {
     let (word, colour) = match watched.standing() {
         Standing::Ready => ("all is ready", "1;32"),
         Standing::Stalled => ("a human must look", "1;31"),
+        Standing::Moving if !watched.has_looked() => ("the operator reads the blueprint", "2"),
+        Standing::Moving | Standing::Quiet if watched.instances.is_empty() => {
+            ("there is no instance", "1;33")
+        }
         Standing::Quiet => ("nothing moves any more", "1;33"),
-        Standing::Moving if watched.instances.is_empty() => ("the operator reads the blueprint", "2"),
         Standing::Moving => ("it moves", "1;34"),
     };
     let pace =

@@ -62,7 +62,10 @@ pub(crate) fn find(name: &str) -> Result<Play, Nothing> {
     }
     let names = EXAMPLES.iter().map(|it| it.name);
     let near = pemdas_core::suggest::did_you_mean(name, names);
-    let hint = near.map(|it| format!("{it} `pemdas demo --list` says what they are about"));
+    let hint = near.map(|it| {
+        let end = if it.ends_with('?') { "" } else { ";" };
+        format!("{it}{end} `pemdas demo --list` says what they are about")
+    });
     Err(Nothing { message: format!("there is no example {name}, and no folder of that name"), hint })
 }
 

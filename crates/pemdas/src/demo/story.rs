@@ -65,20 +65,28 @@ fn event(change: &Change) -> Option<Moment> {
     Some(Moment { mark: '!', text: format!("{kind} {name}: {said}") })
 }
 
-/// Who wrote last: whose entry among the managers is new, or else who owns the field that changed.
+/// Who wrote last: whose entry among the managers is new, or gone because nothing is left of it, or else who owns most of the way to
+/// the field that changed.
 fn writer(before: Option<&Value>, after: &Value, path: &[String]) -> String {
     let entries = |it: &Value| {
         it.pointer("/metadata/managedFields").and_then(Value::as_array).cloned().unwrap_or_default()
     };
-    let old = before.map(entries).unwrap_or_default();
-    let all = entries(after);
-    let new = all.iter().rev().find(|it| !old.contains(it));
-    let owns = |entry: &&Value| {
-        // What is below a list is named by keys and values.
-        let mut steps = path.iter().take_while(|it| !it.starts_with('['));
-        steps.try_fold(&entry["fieldsV1"], |at, step| at.get(format!("f:{step}"))).is_some()
+    let (old, new) = (before.map(entries).unwrap_or_default(), entries(after));
+    let owned = |entry: &Value| {
+        let mut at = &entry["fieldsV1"];
+        let known = path.iter().map_while(|step| {
+            at = at.get(format!("f:{step}"))?;
+            Some(())
+        });
+        known.count()
     };
-    let entry = new.or_else(|| all.iter().find(owns));
+    let owner = || new.iter().filter(|it| owned(it) > 0).max_by_key(|it| owned(it));
+    let fresh = new.iter().rev().find(|it| !old.contains(it));
+    let same = |it: &Value, other: &Value| {
+        it["manager"] == other["manager"] && it["subresource"] == other["subresource"]
+    };
+    let gone = old.iter().find(|it| !new.iter().any(|other| same(it, other)));
+    let entry = fresh.or(gone).or_else(owner);
     let name = entry.and_then(|it| it["manager"].as_str()).unwrap_or_default();
     match name.split(['.', '/']).next() {
         Some(own) if own.starts_with("pemdas") => "pemdas".to_owned(),

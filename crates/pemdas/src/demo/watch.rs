@@ -130,6 +130,11 @@ impl<'a> Watched<'a> {
         self.begun.elapsed()
     }
 
+    /// Whether the instances were looked at already.
+    pub(crate) fn has_looked(&self) -> bool {
+        self.looked > 0
+    }
+
     /// The kinds that instances are of: with their API versions.
     fn kinds(&self) -> BTreeSet<(String, String)> {
         roots(self.blueprint).into_iter().map(|(_, api_version, kind)| (api_version, kind)).collect()
