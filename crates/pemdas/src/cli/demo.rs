@@ -271,6 +271,7 @@ impl Demo {
 }
 
 /// How it ended.
+#[derive(Clone, Copy)]
 enum End {
     /// As it was waited for.
     Standing(Standing),

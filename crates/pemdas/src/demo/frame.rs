@@ -1,20 +1,14 @@
-//! The picture of a demonstration on a terminal: every instance as a tree of what it needs, each node with how far it is, what it
-//! comes after and what it waits for; what happened; and what to try.
+//! The picture of a demonstration on a terminal: every instance as a tree, what happened, and what to try.
 
-use std::{collections::BTreeSet, path::Path, time::Duration};
-
-use pemdas_core::{graph::AlsoOrigin, ledger::Slot};
+use std::{path::Path, time::Duration};
 
 use super::{
     Attempt,
     story::Moment,
+    tree,
     watch::{Standing, Watched},
 };
-use crate::{
-    draw::{Need, Picture},
-    explain::{Instance, Node, State},
-    terminal::Style,
-};
+use crate::{draw::Picture, terminal::Style};
 
 /// How many lines of the story are shown, where there is room.
 const STORY: usize = 10;
@@ -31,20 +25,24 @@ pub(crate) struct Stage<'a> {
 
 /// A line of pieces, each with its colour: cut before it is coloured.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Line(Vec<(&'static str, String)>);
+pub(super) struct Line {
+    pieces: Vec<(&'static str, String)>,
+    /// Whether it says only that something is as it shall be: left out first, where there is no room.
+    pub(super) calm: bool,
+}
 
 impl Line {
     pub(super) fn with(mut self, colour: &'static str, text: impl Into<String>) -> Self {
-        self.0.push((colour, text.into()));
+        self.pieces.push((colour, text.into()));
         self
     }
 
     /// The line, not wider than this.
     pub(super) fn cut(&self, width: usize, style: Style) -> String {
-        let total: usize = self.0.iter().map(|(_, text)| text.chars().count()).sum();
+        let total: usize = self.pieces.iter().map(|(_, text)| text.chars().count()).sum();
         let mut left = if total > width { width.saturating_sub(1) } else { width };
         let mut out = String::new();
-        for (colour, text) in &self.0 {
+        for (colour, text) in &self.pieces {
             let piece: String = text.chars().take(left).collect();
             left -= piece.chars().count();
             out.push_str(&style.paint(colour, &piece));
@@ -56,56 +54,59 @@ impl Line {
     }
 }
 
-/// How a phase looks.
-pub(super) fn look(phase: &str) -> (&'static str, &'static str) {
-    match phase {
-        "Ready" => ("●", "32"),
-        "Progressing" => ("◐", "1;34"),
-        "Waiting" => ("○", "33"),
-        "Stalled" => ("✗", "1;31"),
-        "Removing" => ("−", "31"),
-        _ => ("?", "35"),
-    }
-}
-
-fn state_colour(state: State) -> &'static str {
-    match state {
-        State::Ready => "1;32",
-        State::Reconciling => "1;34",
-        State::Stalled => "1;31",
-        State::Deleting => "31",
-    }
-}
-
-/// All lines, at most so many as there is room for.
-pub(crate) fn lines(stage: &Stage<'_>, watched: &Watched<'_>, height: usize) -> Vec<Line> {
+/// All lines, at most so many as there is room for; only the commands to try are broken so that they fit.
+pub(crate) fn lines(stage: &Stage<'_>, watched: &Watched<'_>, width: usize, height: usize) -> Vec<Line> {
     let mut top = vec![heading(stage, watched), Line::default()];
-    let mut middle = Vec::new();
-    for instance in &watched.instances {
-        middle.extend(of_instance(stage.picture, instance));
-        middle.push(Line::default());
-    }
+    let mut middle = instances(stage, watched);
     for (file, object) in &watched.open {
         let kind = object["kind"].as_str().unwrap_or_default();
         middle.push(Line::default().with("2", format!("{file}: the kind {kind} is not served yet")));
     }
-    let bottom = footer(stage);
+    let bottom = footer(stage, width);
     let room = height.saturating_sub(top.len() + bottom.len());
     let story = (room.saturating_sub(middle.len())).clamp(LEAST_STORY, STORY + 1);
     let story = story_lines(&watched.story, story.saturating_sub(1));
     let kept = room.saturating_sub(story.len());
-    if middle.len() > kept {
-        let hidden = middle.len() - kept.saturating_sub(1);
-        middle.truncate(kept.saturating_sub(1));
-        middle.push(
-            Line::default().with("2", format!("… {hidden} more lines: the terminal is too low for them")),
-        );
-    }
+    fit(&mut middle, kept);
     top.extend(middle);
     top.extend(story);
     top.extend(bottom);
     top.truncate(height);
     top
+}
+
+/// What is worth keeping when it has ended: how it was last, and how it came to that.
+pub(crate) fn story(stage: &Stage<'_>, watched: &Watched<'_>) -> Vec<Line> {
+    let mut lines = vec![heading(stage, watched), Line::default()];
+    lines.extend(instances(stage, watched));
+    lines.extend(story_lines(&watched.story, STORY));
+    lines
+}
+
+fn instances(stage: &Stage<'_>, watched: &Watched<'_>) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for instance in &watched.instances {
+        lines.extend(tree::of_instance(stage.picture, instance));
+        lines.push(Line::default());
+    }
+    lines
+}
+
+/// Leaves out what does not fit: first what is well, from the end.
+fn fit(lines: &mut Vec<Line>, room: usize) {
+    if lines.len() <= room {
+        return;
+    }
+    let all = lines.len();
+    let kept = room.saturating_sub(1);
+    while lines.len() > kept
+        && let Some(calm) = lines.iter().rposition(|it| it.calm)
+    {
+        lines.remove(calm);
+    }
+    lines.truncate(kept);
+    let hidden = all - lines.len();
+    lines.push(Line::default().with("2", format!("… {hidden} more lines: the terminal is too low for them")));
 }
 
 fn heading(stage: &Stage<'_>, watched: &Watched<'_>) -> Line {
@@ -143,167 +144,65 @@ fn story_lines(story: &[(Duration, Moment)], most: usize) -> Vec<Line> {
     lines
 }
 
-fn footer(stage: &Stage<'_>) -> Vec<Line> {
+fn footer(stage: &Stage<'_>, width: usize) -> Vec<Line> {
     let mut lines = vec![
         Line::default().with("1", "In another terminal"),
         Line::default().with("", format!("  export KUBECONFIG={}", stage.kubeconfig.display())),
     ];
-    let width = stage.attempts.iter().map(|it| it.run.chars().count()).max().unwrap_or(0);
+    let longest = stage.attempts.iter().map(|it| it.run.chars().count()).max().unwrap_or(0);
     for attempt in stage.attempts {
-        let line = Line::default().with("", format!("  {:width$}", attempt.run));
+        let mut parts = broken(&attempt.run, width.saturating_sub(6));
+        let last = parts.pop().unwrap_or_default();
+        for (at, part) in parts.iter().enumerate() {
+            let indent = if at == 0 { "  " } else { "    " };
+            lines.push(Line::default().with("", format!("{indent}{part} \\")));
+        }
+        let indent = if parts.is_empty() { "  " } else { "    " };
+        let pad = if parts.is_empty() { longest.min(width.saturating_sub(30)) } else { 0 };
+        let line = Line::default().with("", format!("{indent}{last:pad$}"));
         lines.push(line.with("2", format!("  # {}", attempt.then)));
     }
     lines.push(Line::default().with("2", "Ctrl-C ends it, and everything is gone."));
     lines
 }
 
-/// An instance as a tree.
-fn of_instance(picture: &Picture, instance: &Instance) -> Vec<Line> {
-    let (ready, all) = Watched::count(instance);
-    let mut lines = vec![
-        Line::default()
-            .with("1", instance.root.to_string())
-            .with("", "  ")
-            .with(state_colour(instance.state), instance.state.word())
-            .with("2", format!("  {ready} of {all} ready")),
-    ];
-    lines.extend(instance.causes.iter().map(|it| Line::default().with("1;31", format!("  {it}"))));
-    let mut tree =
-        Tree { picture, instance, drawn: BTreeSet::from([instance.edges.root.clone()]), rows: Vec::new() };
-    let root = instance.edges.root.clone();
-    tree.branch(&root, "");
-    let known: BTreeSet<&str> = tree.rows.iter().map(|it| it.node.as_str()).collect();
-    // What an earlier revision made, and what is drawn beside its object.
-    let besides: Vec<String> =
-        instance.nodes.keys().map(|it| it.node.clone()).filter(|it| !known.contains(it.as_str())).collect();
-    for node in besides.into_iter().collect::<BTreeSet<_>>() {
-        tree.node(&node, "   ", "");
-    }
-    let width = |of: fn(&Row) -> usize| tree.rows.iter().map(of).max().unwrap_or(0);
-    let (names, kinds) =
-        (width(|it| it.start.chars().count() + it.name.chars().count()), width(|it| it.kind.chars().count()));
-    lines.extend(tree.rows.iter().map(|row| row.line(names, kinds)));
-    lines
-}
-
-struct Row {
-    node: String,
-    /// What leads to it.
-    start: String,
-    name: String,
-    kind: String,
-    phase: String,
-    /// What it comes after, and whether that is ready.
-    after: Vec<(String, bool)>,
-    why: String,
-}
-
-impl Row {
-    fn line(&self, names: usize, kinds: usize) -> Line {
-        let (symbol, colour) = if self.phase.is_empty() { ("·", "2") } else { look(&self.phase) };
-        let pad = names.saturating_sub(self.start.chars().count());
-        let phase = if self.phase.is_empty() { "not needed" } else { &self.phase };
-        let mut line = Line::default()
-            .with("2", self.start.clone())
-            .with(colour, format!("{symbol} "))
-            .with(if self.phase.is_empty() { "2" } else { "" }, format!("{:pad$}  ", self.name))
-            .with("2", format!("{:kinds$}  ", self.kind))
-            .with(colour, format!("{phase:11}  "));
-        if !self.after.is_empty() && !self.phase.is_empty() {
-            line = line.with("2", "after ");
-            for (at, (name, ready)) in self.after.iter().enumerate() {
-                let gap = if at + 1 == self.after.len() { "" } else { ", " };
-                let (mark, colour) = if *ready { ("✓", "32") } else { ("…", "33") };
-                line = line.with("2", format!("{name} ")).with(colour, mark).with("2", gap);
+/// A command in parts that are not longer than this, where it has spaces: it is to be copied, and must not be cut.
+fn broken(command: &str, width: usize) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    for word in command.split(' ') {
+        match parts.last_mut() {
+            Some(part) if part.chars().count() + 1 + word.chars().count() <= width => {
+                part.push_str(&format!(" {word}"));
             }
-            line = line.with("", "  ");
-        }
-        line.with(colour, self.why.clone())
-    }
-}
-
-struct Tree<'a> {
-    picture: &'a Picture,
-    instance: &'a Instance,
-    drawn: BTreeSet<String>,
-    rows: Vec<Row>,
-}
-
-impl Tree<'_> {
-    fn branch(&mut self, from: &str, indent: &str) {
-        let mut needs: Vec<&Need> =
-            self.picture.needs.iter().filter(|it| it.from == from && it.is_written()).collect();
-        needs.dedup_by_key(|need| need.to.clone());
-        // What only a deletion needs is shown when there is one.
-        let going = self.instance.state == State::Deleting;
-        let has = |node: &str| self.instance.nodes.keys().any(|it| it.node == node);
-        needs.retain(|need| need.origin != AlsoOrigin::Deleting || going || has(&need.to));
-        needs.retain(|need| !self.drawn.contains(&need.to));
-        let targets: Vec<String> = needs.iter().map(|it| it.to.clone()).collect();
-        for (at, to) in targets.iter().enumerate() {
-            let (fork, below) =
-                if at + 1 == targets.len() { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-            if self.drawn.insert(to.clone()) {
-                self.node(to, &format!("{indent}{fork}"), &format!("{indent}{below}"));
-                self.branch(to, &format!("{indent}{below}"));
-            }
+            _ => parts.push(word.to_owned()),
         }
     }
-
-    /// A node, or each of its members.
-    fn node(&mut self, node: &str, start: &str, below: &str) {
-        let kind = self.picture.item(node).map(crate::draw::Item::subtitle).unwrap_or_default();
-        let slots: Vec<(&Slot, &Node)> =
-            self.instance.nodes.iter().filter(|(it, _)| it.node == node).collect();
-        let row = |start: &str, name: String, found: Option<(&Slot, &Node)>| Row {
-            node: node.to_owned(),
-            start: start.to_owned(),
-            name,
-            kind: kind.clone(),
-            phase: found.map(|it| it.1.phase.clone()).unwrap_or_default(),
-            after: found.map(|(slot, _)| self.after(slot)).unwrap_or_default(),
-            why: found.map(|it| reason(it.1)).unwrap_or_default(),
-        };
-        let rows: Vec<Row> = if slots.is_empty() {
-            vec![row(start, node.to_owned(), None)]
-        } else {
-            let of_slot = |(at, it): (usize, &(&Slot, &Node))| {
-                let below = if below.is_empty() { start } else { below };
-                row(if at == 0 { start } else { below }, it.0.to_string(), Some(*it))
-            };
-            slots.iter().enumerate().map(of_slot).collect()
-        };
-        self.rows.extend(rows);
-    }
-
-    /// What a node comes after. A member comes after the member of its own name, where the edge says so.
-    fn after(&self, slot: &Slot) -> Vec<(String, bool)> {
-        let waits = self.picture.waits.iter().filter(|it| it.to == slot.node);
-        let after = waits.filter_map(|wait| {
-            let mut of = self.instance.nodes.iter().filter(|(it, _)| {
-                it.node == wait.from && (!wait.each || it.member.is_empty() || it.member == slot.member)
-            });
-            let first = of.next()?;
-            let ready = first.1.is_ready() && of.all(|(_, it)| it.is_ready());
-            Some((wait.from.clone(), ready))
-        });
-        after.collect()
-    }
-}
-
-/// Why a node is not further, where its edges do not say so already.
-pub(super) fn reason(node: &Node) -> String {
-    if node.is_ready() {
-        return String::new();
-    }
-    let own = node.why.iter().find(|it| it.on.is_none()).or(node.why.first());
-    own.map(|it| it.text.clone()).unwrap_or_default()
+    parts
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Line;
+    use super::{Line, broken, fit};
     use crate::terminal::Style;
+
+    #[test]
+    fn what_is_well_is_left_out_first() {
+        let line = |text: &str, calm: bool| Line { calm, ..Line::default().with("", text) };
+        let mut lines = vec![line("a", false), line("b", true), line("c", true), line("d", false)];
+        fit(&mut lines, 4);
+        assert_eq!(lines.len(), 4);
+        fit(&mut lines, 3);
+        let shown: Vec<String> = lines.iter().map(|it| it.cut(20, Style { colour: false })).collect();
+        assert_eq!(shown, ["a", "d", "… 2 more lines: the…"]);
+        fit(&mut lines, 0);
+        assert_eq!(lines.len(), 1);
+    }
+
+    #[test]
+    fn a_command_is_broken_at_its_spaces() {
+        assert_eq!(broken("kubectl patch shop one", 16), ["kubectl patch", "shop one"]);
+        assert_eq!(broken("kubectl", 3), ["kubectl"]);
+    }
 
     #[test]
     fn a_line_is_cut_before_it_is_coloured() {

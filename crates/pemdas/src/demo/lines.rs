@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{frame::reason, watch::Watched};
+use super::{tree::reason, watch::Watched};
 
 /// What was told already.
 #[derive(Debug, Default)]

@@ -51,7 +51,7 @@ impl Screen {
             Self::Terminal(style) => {
                 let (width, height) = size();
                 let mut out = "\u{1b}[H".to_owned();
-                for line in frame::lines(stage, watched, height.saturating_sub(1)) {
+                for line in frame::lines(stage, watched, width, height.saturating_sub(1)) {
                     out.push_str(&format!("{}\u{1b}[K\r\n", line.cut(width, *style)));
                 }
                 out.push_str("\u{1b}[J");
@@ -63,12 +63,11 @@ impl Screen {
     /// The end: the last picture stays to be read.
     pub(crate) fn close(self, stage: &Stage<'_>, watched: &Watched<'_>) {
         if let Self::Terminal(style) = self {
-            let last: Vec<Line> = frame::lines(stage, watched, 200);
-            let text: Vec<String> = last.iter().map(|it| it.cut(size().0, style)).collect();
-            // The footer is no use any more.
-            let shown = text.len().saturating_sub(stage.attempts.len() + 3);
+            let (width, _) = size();
+            let last: Vec<Line> = frame::story(stage, watched);
+            let text: Vec<String> = last.iter().map(|it| it.cut(width, style)).collect();
             drop(self);
-            put(&format!("{}\n", text.get(..shown).unwrap_or_default().join("\n").trim_end()));
+            put(&format!("{}\n", text.join("\n").trim_end()));
         }
     }
 }
