@@ -23,9 +23,9 @@ impl Cluster {
     /// A new cluster. Everything that happens in it follows from these and from what it is asked.
     #[must_use]
     pub fn new(seed: u64, start: Time, scenario: Scenario) -> Self {
-        let mut cluster =
-            Self { server: Server::new(seed, start), workloads: Workloads::new(scenario), now: start };
-        cluster.settle();
+        let server = Server::new(seed, start);
+        let mut cluster = Self { server, workloads: Workloads::default(), now: start };
+        cluster.set_scenario(scenario);
         cluster
     }
 
@@ -65,8 +65,9 @@ impl Cluster {
         &mut self.server
     }
 
-    /// Says from now on how workloads behave.
+    /// Says from now on how workloads behave, and what Services answer.
     pub fn set_scenario(&mut self, scenario: Scenario) {
+        self.server.set_answers(scenario.answers.clone());
         self.workloads.set(scenario);
         self.settle();
     }

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
 
 use pemdas_sim::{
-    Access, Behaviour, Cluster, Grant, Method, Outcome, Reply, Request, Rule, Scenario, Server, Time, Watch,
+    Access, Answer, Behaviour, Cluster, Grant, Method, Outcome, Reply, Request, Rule, Scenario, Server, Time,
+    Watch,
 };
 use serde_json::{Value, json};
 
@@ -291,4 +292,49 @@ fn the_same_seed_gives_the_same_bytes() {
     };
     assert_eq!(run(7), run(7));
     assert_ne!(run(7), run(8));
+}
+
+#[test]
+fn a_service_answers_what_the_scenario_says_while_something_ready_is_behind_it() {
+    let answer = |path: &str, body: Value| Answer {
+        label: Some(("app".to_owned(), "report".to_owned())),
+        path: path.to_owned(),
+        body,
+        ..Answer::default()
+    };
+    let answers = vec![
+        answer("/report.json", json!({ "version": "$(VERSION)", "of": ["$(OTHER)", 3] })),
+        answer("/live", json!("$(VERSION) lives")),
+    ];
+    let mut cluster = Cluster::new(1, START, Scenario { answers, ..Scenario::default() });
+    let services = "/api/v1/namespaces/default/services";
+    let at = |port: &str, path: &str| format!("{services}/report{port}/proxy{path}");
+    let get = |cluster: &mut Cluster, at: &str| {
+        let (status, body) = send(cluster, Method::Get, at, &Value::Null);
+        let said = body.get("message").cloned().unwrap_or(body);
+        (status, said)
+    };
+    let labels = json!({ "app": "report" });
+    assert_eq!(get(&mut cluster, &at(":80", "/live")), (404, json!("services \"report\" not found")));
+    let service = |name: &str, labels: &Value| json!({ "metadata": { "name": name, "labels": labels }, "spec": { "selector": { "app": "report" }, "ports": [{ "name": "http", "port": 80 }] } });
+    send(&mut cluster, Method::Post, services, &service("report", &labels));
+    let nobody = (503, json!("no endpoints available for service \"report\""));
+    assert_eq!(get(&mut cluster, &at(":80", "/live")), nobody);
+    let containers = json!([{ "name": "a", "image": "a", "env": [{ "name": "VERSION", "value": "42" }] }]);
+    let workload = json!({ "metadata": { "name": "any" }, "spec": { "selector": { "matchLabels": labels },
+        "template": { "metadata": { "labels": labels }, "spec": { "containers": containers } } } });
+    send(&mut cluster, Method::Post, "/apis/apps/v1/namespaces/default/deployments", &workload);
+    assert_eq!(get(&mut cluster, &at(":80", "/live")), nobody, "not ready yet");
+    cluster.advance(START.after(5_000));
+    let report = json!({ "version": "42", "of": ["$(OTHER)", 3] });
+    for port in [":80", ":http", ""] {
+        assert_eq!(get(&mut cluster, &at(port, "/report.json")), (200, report.clone()), "{port}");
+    }
+    assert_eq!(get(&mut cluster, &at(":80", "/live?x=1")), (200, json!("42 lives")));
+    assert_eq!(get(&mut cluster, &at(":80", "/other")), (404, json!("404 page not found\n")));
+    let no_port = "no service port \"81\" found for service \"report\"";
+    assert_eq!(get(&mut cluster, &at(":81", "/live")), (503, json!(no_port)));
+    send(&mut cluster, Method::Post, services, &service("silent", &json!({})));
+    let silent = get(&mut cluster, &format!("{services}/silent:80/proxy/live"));
+    assert_eq!(silent, (503, json!("error trying to reach service: connect: connection refused")));
 }

@@ -1,6 +1,7 @@
 //! The `pemdas` binary: the only crate of the product that prints, parses flags, or defines output JSON.
 
 mod cli;
+mod demo;
 mod draw;
 mod explain;
 mod input;

@@ -170,7 +170,7 @@ fn completions_and_manual_pages() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = pemdas().arg("man").arg(folder.path()).output().expect("it runs");
     assert!(output.status.success(), "{}", text(&output.stderr));
-    for page in ["pemdas.1", "pemdas-check.1", "pemdas-graph.1"] {
+    for page in ["pemdas.1", "pemdas-check.1", "pemdas-demo.1", "pemdas-graph.1"] {
         assert!(folder.path().join(page).is_file(), "{page}");
     }
 }

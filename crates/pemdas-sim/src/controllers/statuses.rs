@@ -110,6 +110,8 @@ fn deployment(object: &Value, stage: &Stage, wanted: i64, generation: &Value, no
     }));
     if let Some(fields) = status.as_object_mut() {
         fields.retain(|_, value| value != &json!(0));
+        // A pointer in Go: told as soon as it is known. Pods that nobody made are gone at once.
+        fields.insert("terminatingReplicas".to_owned(), json!(0));
     }
     let available = if up {
         condition(

@@ -8,17 +8,19 @@ use super::statuses::{self, Stage};
 use super::{path_of, send};
 use crate::api::Method;
 use crate::meta;
-use crate::server::Server;
+use crate::server::{Answer, Server};
 use crate::store::{Key, ResourceId};
 use crate::time::Time;
 
 /// How the workloads of a cluster behave. The first rule that is about an object counts.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Scenario {
     /// The rules.
     pub rules: Vec<Rule>,
     /// How everything else behaves.
     pub otherwise: Behaviour,
+    /// What Services answer; the first that is about a Service and a path counts.
+    pub answers: Vec<Answer>,
 }
 
 /// How some workloads behave. What is not said is not asked for.
@@ -101,10 +103,6 @@ pub(crate) struct Workloads {
 }
 
 impl Workloads {
-    pub(crate) fn new(scenario: Scenario) -> Self {
-        Self { scenario, ..Self::default() }
-    }
-
     pub(crate) fn set(&mut self, scenario: Scenario) {
         self.scenario = scenario;
     }

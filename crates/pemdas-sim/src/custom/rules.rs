@@ -1,6 +1,8 @@
 //! Rules in CEL that stand in a schema, evaluated.
 
-use cel::{Context, Program, Value as CelValue};
+use std::sync::Arc;
+
+use cel::{Context, Program, Value as CelValue, extractors::This};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::Value;
 
@@ -70,6 +72,9 @@ fn broken(schema: &Value, rule: &Value, value: &Value, old: Option<&Value>, path
         Some(Cause { reason, message: shown, field })
     };
     let mut context = Context::default();
+    if !add_quantities(&mut context) {
+        return wrong("cannot be evaluated".to_owned());
+    }
     let prepared = Seen { schema, value };
     if context.add_variable("self", prepared).is_err() {
         return wrong("cannot be evaluated".to_owned());
@@ -92,6 +97,45 @@ fn broken(schema: &Value, rule: &Value, value: &Value, old: Option<&Value>, path
         }
         _ => wrong(format!("failed rule: {source}")),
     }
+}
+
+/// The functions of Kubernetes about quantities; whether they could be added. A quantity is a number here: they are compared, and
+/// nothing else.
+fn add_quantities(context: &mut Context<'_, '_>) -> bool {
+    let order = |a: f64, b: f64| a.partial_cmp(&b).map_or(0, |it| it as i64);
+    let read = |text: Arc<String>| quantity(&text).map_or(CelValue::Null, CelValue::Float);
+    context.add_function("quantity", read).is_ok()
+        && context.add_function("isQuantity", |text: Arc<String>| quantity(&text).is_some()).is_ok()
+        && context.add_function("compareTo", move |This(a): This<f64>, b: f64| order(a, b)).is_ok()
+        && context.add_function("isLessThan", |This(a): This<f64>, b: f64| a < b).is_ok()
+        && context.add_function("isGreaterThan", |This(a): This<f64>, b: f64| a > b).is_ok()
+}
+
+/// How much a quantity is: `1Gi`, `500m`, `1e3`.
+fn quantity(text: &str) -> Option<f64> {
+    const SUFFIXES: &[(&str, f64)] = &[
+        ("Ki", 1_024.0),
+        ("Mi", 1_048_576.0),
+        ("Gi", 1_073_741_824.0),
+        ("Ti", 1_099_511_627_776.0),
+        ("Pi", 1_125_899_906_842_624.0),
+        ("Ei", 1_152_921_504_606_846_976.0),
+        ("n", 1e-9),
+        ("u", 1e-6),
+        ("m", 1e-3),
+        ("k", 1e3),
+        ("M", 1e6),
+        ("G", 1e9),
+        ("T", 1e12),
+        ("P", 1e15),
+        ("E", 1e18),
+    ];
+    let found = SUFFIXES.iter().find_map(|(suffix, factor)| Some((text.strip_suffix(suffix)?, *factor)));
+    let (number, factor) = found.unwrap_or((text, 1.0));
+    // Rust reads words as numbers, too.
+    let plain = number.starts_with(|it: char| it.is_ascii_digit() || "+-.".contains(it));
+    let number = number.parse::<f64>().ok().filter(|it| plain && it.is_finite())?;
+    Some(number * factor)
 }
 
 /// A value as rules see it: whole numbers are of one type, and names of fields are written so that they are names.
@@ -203,5 +247,18 @@ mod tests {
         let messages: Vec<&str> = broken.iter().map(|it| it.message.as_str()).collect();
         assert_eq!(messages, ["Invalid value: min must not exceed max", "Invalid value: name is fixed"]);
         assert_eq!(broken.first().map(|it| it.field.as_str()), Some("spec"));
+    }
+
+    #[test]
+    fn quantities_are_compared() {
+        let grow = "quantity(string(self)).compareTo(quantity(string(oldSelf))) >= 0";
+        let schema =
+            json!({ "type": "string", "x-kubernetes-validations": [{ "rule": grow, "message": "less" }] });
+        let is_fine = |old: &str, new: &str| broken_rules(&schema, &json!(new), Some(&json!(old))).is_empty();
+        for (old, new) in [("1Gi", "1Gi"), ("1G", "1Gi"), ("500m", "1"), ("1023Mi", "1Gi"), ("1e3", "1k")] {
+            assert!(is_fine(old, new), "{old} {new}");
+        }
+        assert!(is_fine("1Gi", "1024Mi"));
+        assert!(!is_fine("1Gi", "1G") && !is_fine("1Gi", "infinity"));
     }
 }

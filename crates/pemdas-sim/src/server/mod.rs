@@ -8,12 +8,14 @@ mod delete;
 mod discovery;
 mod openapi;
 mod patch;
+mod proxy;
 mod scale;
 mod services;
 mod shape;
 
 pub use access::{Access, Grant};
 pub(crate) use call::Call;
+pub use proxy::Answer;
 
 use std::sync::Arc;
 
@@ -37,6 +39,7 @@ pub struct Server {
     pub(crate) kinds: Kinds,
     pub(crate) seed: Seed,
     pub(crate) access: Access,
+    pub(crate) answers: Vec<Answer>,
 }
 
 /// What the server answers.
@@ -63,8 +66,13 @@ impl Server {
     /// A server as it is when a cluster has just been made.
     #[must_use]
     pub fn new(seed: u64, now: Time) -> Self {
-        let mut server =
-            Self { store: Store::new(), kinds: Kinds::default(), seed: Seed::new(seed), access: Access::All };
+        let mut server = Self {
+            store: Store::new(),
+            kinds: Kinds::default(),
+            seed: Seed::new(seed),
+            access: Access::All,
+            answers: Vec::new(),
+        };
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             let body = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
             server.post(now, "/api/v1/namespaces", &body);
@@ -103,6 +111,9 @@ impl Server {
             return Ok(Reply::Whole(response));
         }
         if let Some(response) = self.review(request)? {
+            return Ok(Reply::Whole(response));
+        }
+        if let Some(response) = self.proxied(now, request)? {
             return Ok(Reply::Whole(response));
         }
         let call = Call::read(&self.kinds, now, request)?;

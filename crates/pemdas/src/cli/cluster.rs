@@ -54,6 +54,12 @@ pub(super) struct Reading {
 }
 
 impl Reading {
+    /// The cluster of a kubeconfig, as a whole.
+    pub(super) fn at(kubeconfig: PathBuf, operator_namespace: &str) -> Self {
+        let operator_namespace = operator_namespace.to_owned();
+        Self { namespace: None, operator_namespace, cluster: Cluster::at(kubeconfig) }
+    }
+
     /// A cluster to look at, for as long as the command runs.
     pub(super) fn session(&self) -> Result<Session, Outcome> {
         let Cluster { kubeconfig, context } = self.cluster.clone();
@@ -75,6 +81,11 @@ pub(super) fn not_answered(trouble: &Trouble) -> Outcome {
 }
 
 impl Cluster {
+    /// The one of a kubeconfig.
+    pub(super) fn at(kubeconfig: PathBuf) -> Self {
+        Self { kubeconfig: Some(kubeconfig), context: None }
+    }
+
     /// Works with the cluster until that ends, on as many threads as there are cores.
     pub(super) fn run<T>(
         &self,

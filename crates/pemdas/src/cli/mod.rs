@@ -3,6 +3,7 @@
 mod check;
 mod cluster;
 mod crds;
+mod demo;
 mod explain;
 mod extras;
 mod graph;
@@ -33,6 +34,7 @@ pub(crate) struct Arguments {
 enum Command {
     Check(check::Check),
     Crds(crds::Crds),
+    Demo(demo::Demo),
     Explain(explain::Explain),
     Graph(graph::Graph),
     Run(run::Run),
@@ -75,6 +77,7 @@ pub(crate) fn run() -> ExitCode {
     let outcome = match arguments.command {
         Command::Check(check) => check.run(arguments.color),
         Command::Crds(crds) => crds.run(arguments.color),
+        Command::Demo(demo) => demo.run(arguments.color),
         Command::Explain(explain) => explain.run(arguments.color),
         Command::Graph(graph) => graph.run(arguments.color),
         Command::Run(run) => run.run(arguments.color),

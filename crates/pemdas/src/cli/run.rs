@@ -80,15 +80,41 @@ impl Run {
             Ok(workers) => workers,
             Err(why) => return could_not_run(&format!("this program cannot find itself: {why}"), None),
         };
+        self.run_until(workers, stopped())
+    }
+
+    /// An operator for a cluster that nobody else works in: it asks Services often, because there is somebody who looks.
+    pub(super) fn by_itself(cluster: Cluster, own_namespace: &str) -> Self {
+        Self {
+            namespaces: Vec::new(),
+            own_namespace: own_namespace.to_owned(),
+            recheck: 300,
+            alone: true,
+            listen: None,
+            cluster_domain: "cluster.local".to_owned(),
+            report_every: 1,
+            log_format: LogFormat::Text,
+            cluster,
+        }
+    }
+
+    /// Operates until it shall stop.
+    pub(super) fn run_until(&self, workers: Workers, stop: impl Future<Output = ()>) -> Outcome {
         let metrics = Metrics::new();
-        let work = async |connection| self.operate(connection, workers, &metrics).await;
+        let work = async |connection| self.operate(connection, workers, &metrics, stop).await;
         match self.cluster.run(&metrics, work) {
             Ok(outcome) => outcome,
             Err(not_asked) => not_asked.told(),
         }
     }
 
-    async fn operate(&self, connection: Connection, workers: Workers, metrics: &Metrics) -> Outcome {
+    async fn operate(
+        &self,
+        connection: Connection,
+        workers: Workers,
+        metrics: &Metrics,
+        stop: impl Future<Output = ()>,
+    ) -> Outcome {
         let client = connection.client;
         let secret = match key::read_or_make(&client, &self.own_namespace).await {
             Ok(key) => key,
@@ -136,7 +162,7 @@ impl Run {
             recheck: Duration::from_secs(self.recheck),
         };
         let hub = tokio::spawn(Hub::run(client, Arc::new(workers), settings, beside, lease, ready));
-        stopped().await;
+        stop.await;
         tracing::info!("the operator stops");
         drop(alone);
         hub.abort();
@@ -168,7 +194,7 @@ impl Run {
         Ok(Some(tokio::spawn(serve::serve(listener, pages, stopped))))
     }
 
-    fn log(&self, colour: Colour) {
+    pub(super) fn log(&self, colour: Colour) {
         let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
         let _set = match self.log_format {
@@ -193,7 +219,7 @@ fn process_name() -> String {
 }
 
 /// Waits for a wish to stop.
-async fn stopped() {
+pub(super) async fn stopped() {
     let Ok(mut terminate) = tokio::signal::unix::signal(SignalKind::terminate()) else {
         return std::future::pending().await;
     };

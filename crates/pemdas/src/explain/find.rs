@@ -10,7 +10,7 @@ use pemdas_core::{
     ledger::Slot,
     plan,
     suggest::did_you_mean,
-    world::{Claim, KindKey, Live, ObjectKey, ROOT_LABEL},
+    world::{Claim, KindKey, Live, OUR_PREFIX, ObjectKey, ROOT_LABEL},
 };
 use pemdas_kube::{
     connect::Trouble,
@@ -366,6 +366,27 @@ impl<'a> Explainer<'a> {
             }
         }
         Ok((listed, more))
+    }
+
+    /// The instances of a kind in all namespaces, each with everything that is known of it.
+    pub(crate) fn instances(&self, kind: &KindKey) -> Result<Vec<Instance>, Lost> {
+        let Some(served) = self.session.kinds()?.of(kind) else { return Ok(Vec::new()) };
+        let own = *kind == KindKey::new("v1", "ConfigMap");
+        let all = self.session.ask(async |survey| survey.list(&served.resource, None, None).await)?;
+        let mut instances = Vec::new();
+        for (found, roots) in self.reader.of_kind(self.session, kind)? {
+            let Ok(compiled) = self.reader.compiled(&found, &running(self.session, &found, None)) else {
+                continue;
+            };
+            for live in all.iter().filter(|it| !own || it.key == found.live.key) {
+                // What is not picked any more is an instance for as long as it is held.
+                let held = live.finalizers.iter().any(|it| it.starts_with(OUR_PREFIX));
+                for root in roots.iter().filter(|it| held || picks(&compiled, it, live)) {
+                    instances.extend(self.instance(served, live, &found, root)?);
+                }
+            }
+        }
+        Ok(instances)
     }
 
     /// One line from the status alone.
