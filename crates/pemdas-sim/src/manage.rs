@@ -92,7 +92,12 @@ impl Managers {
             let fields = FieldSet::from_json(entry.get("fieldsV1").unwrap_or(&json!({})))?;
             Some(Entry { writer, time: Some(text("time")).filter(|time| !time.is_empty()), fields })
         };
-        entries.as_array()?.iter().map(read).collect::<Option<Vec<Entry>>>().map(Self)
+        // Of two entries of one writer the last one counts.
+        let mut managers = Self::default();
+        for entry in entries.as_array()? {
+            managers.set(read(entry)?);
+        }
+        Some(managers)
     }
 
     /// As `metadata.managedFields`.
@@ -178,6 +183,32 @@ impl Managers {
             }
         }
         self.0.retain(|entry| !entry.fields.is_empty());
+    }
+
+    /// After the number of replicas was written through the scale, which has managers of its own in the real server, made from
+    /// those that manage the number: what nobody managed before, nobody does now. It is written to a scale as nothing if it is 0, and
+    /// then nobody manages it any more. Otherwise its manager is the writer, if it changed, or whoever was: in an entry without a time
+    /// and beside its other one, because an entry of a scale is found again in that of the object only if it is of an apply.
+    pub(crate) fn scale(&mut self, replicas: &FieldSet, before: Option<i64>, after: i64, by: &Writer) {
+        let owners: Vec<Writer> = self
+            .0
+            .iter()
+            .filter(|entry| !entry.fields.intersection(replicas).is_empty())
+            .map(|entry| entry.writer.clone())
+            .collect();
+        let changed = before != Some(after);
+        let lost = |writer: &Writer| owners.contains(writer) && (changed || !writer.applies);
+        for entry in self.0.iter_mut().filter(|entry| lost(&entry.writer)) {
+            entry.fields = entry.fields.difference(replicas);
+        }
+        self.0.retain(|entry| !entry.fields.is_empty());
+        let now: Vec<Writer> = match (changed, after) {
+            (true, 0) => Vec::new(),
+            (true, _) => owners.first().map(|_| by.clone()).into_iter().collect(),
+            (false, _) => owners.into_iter().filter(|owner| !owner.applies).collect(),
+        };
+        let entry = |writer: Writer| Entry { writer, time: None, fields: replicas.clone() };
+        self.0.extend(now.into_iter().map(entry));
     }
 
     fn strip(&mut self) {
@@ -308,19 +339,20 @@ impl Managers {
             }
         }
     }
+}
 
-    /// Whether two differ in nothing but times.
-    pub(crate) fn same_but_times(&self, other: &Self) -> bool {
-        let plain = |managers: &Self| {
-            let mut entries = managers.0.clone();
-            for entry in &mut entries {
-                entry.time = None;
-            }
-            entries.sort_by_key(|entry| entry.writer.order());
-            entries
-        };
-        plain(self) == plain(other)
-    }
+/// Whether the managers of two objects differ in nothing but times.
+pub(crate) fn same_but_times(one: &Value, other: &Value) -> bool {
+    let plain = |object: &Value| {
+        let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
+        let mut entries = entries.cloned().unwrap_or_default();
+        for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+            entry.remove("time");
+        }
+        entries.sort_by_key(Value::to_string);
+        entries
+    };
+    plain(one) == plain(other)
 }
 
 /// What is never managed by anybody.

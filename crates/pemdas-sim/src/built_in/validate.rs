@@ -99,10 +99,16 @@ fn service_addresses(object: &Value, old: &Value) -> Vec<Cause> {
         ));
     }
     let headless = at(object, "clusterIP") == "None";
-    if headless && !at(object, "selector").is_null() && at(object, "ipFamilies") == json!(["IPv4", "IPv6"]) {
+    let selects = at(object, "selector").as_object().is_some_and(|it| !it.is_empty());
+    if headless && selects && at(object, "ipFamilyPolicy") == "RequireDualStack" {
         let why = "this cluster is not configured for dual-stack services";
         causes.push(Cause::invalid("spec.ipFamilyPolicy", &at(object, "ipFamilyPolicy"), why));
-        causes.push(Cause::invalid("spec.ipFamilies[1]", &json!("IPv6"), "not configured on this cluster"));
+        for (index, family) in at(object, "ipFamilies").as_array().into_iter().flatten().enumerate() {
+            if family != "IPv4" {
+                let field = format!("spec.ipFamilies[{index}]");
+                causes.push(Cause::invalid(&field, family, "not configured on this cluster"));
+            }
+        }
     }
     causes
 }

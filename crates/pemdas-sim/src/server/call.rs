@@ -92,6 +92,9 @@ impl<'a> Call<'a> {
         let mut causes = Vec::new();
         let applies = self.request.method == Method::Patch
             && self.request.content_type() == "application/apply-patch+yaml";
+        if self.request.method == Method::Patch && !applies && self.request.parameter("force").is_some() {
+            causes.push(Cause::forbidden("force", "may not be specified for non-apply patch"));
+        }
         if applies && self.request.parameter("fieldManager").is_none() {
             causes.push(Cause::required("fieldManager", "is required for apply patch"));
         }

@@ -15,6 +15,7 @@ mod shape;
 pub use access::{Access, Grant};
 pub(crate) use call::Call;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -22,7 +23,7 @@ use serde_json::{Value, json};
 use crate::api::{Failure, Method, Request, Response};
 use crate::custom;
 use crate::kinds::Kinds;
-use crate::read::Watch;
+use crate::read::{Form, Watch, shown};
 use crate::seed::Seed;
 use crate::store::{Key, ResourceId, Store};
 use crate::time::Time;
@@ -37,6 +38,8 @@ pub struct Server {
     pub(crate) kinds: Kinds,
     pub(crate) seed: Seed,
     pub(crate) access: Access,
+    /// Custom objects that are stored otherwise than they are read: their next write is one even if it changes nothing.
+    pub(crate) unsettled: BTreeSet<Key>,
 }
 
 /// What the server answers.
@@ -63,8 +66,13 @@ impl Server {
     /// A server as it is when a cluster has just been made.
     #[must_use]
     pub fn new(seed: u64, now: Time) -> Self {
-        let mut server =
-            Self { store: Store::new(), kinds: Kinds::default(), seed: Seed::new(seed), access: Access::All };
+        let mut server = Self {
+            store: Store::new(),
+            kinds: Kinds::default(),
+            seed: Seed::new(seed),
+            access: Access::All,
+            unsettled: BTreeSet::new(),
+        };
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             let body = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
             server.post(now, "/api/v1/namespaces", &body);
@@ -111,7 +119,8 @@ impl Server {
         match (request.method, call.name.is_empty(), call.subresource.as_str()) {
             (_, false, "scale") => {
                 let body = self.scale(&call)?;
-                whole(200, body)
+                let form = if call.form == Form::Metadata { Form::Metadata } else { Form::Whole };
+                whole(200, shown(&call.resource, &body, form, &call.now.text()))
             }
             (Method::Get, false, _) => {
                 if request.flag("watch") {
@@ -186,6 +195,7 @@ impl Server {
         if call.dry_run {
             return Arc::new(object);
         }
+        self.unsettled.remove(&call.key());
         let stored = self.store.put(call.key(), object);
         self.after_write(call, &stored);
         stored
@@ -211,6 +221,7 @@ impl Server {
     /// Removes an object for good: what it was last.
     pub(crate) fn forget(&mut self, key: &Key) -> Option<Value> {
         let last = self.store.remove(key)?;
+        self.unsettled.remove(key);
         let definitions = ResourceId {
             group: "apiextensions.k8s.io".to_owned(),
             plural: "customresourcedefinitions".to_owned(),
