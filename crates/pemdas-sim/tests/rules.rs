@@ -52,7 +52,7 @@ impl Client {
         body
     }
 
-    fn apply(&mut self, metadata: Value, spec: Value) -> Value {
+    fn apply(&mut self, metadata: &Value, spec: &Value) -> Value {
         let mut body =
             json!({ "apiVersion": "example.com/v1", "kind": "Gadget", "metadata": metadata, "spec": spec });
         body["metadata"]["name"] = json!("a");
@@ -87,7 +87,7 @@ fn list(names: &[(&str, bool)]) -> Vec<(String, bool)> {
 #[test]
 fn a_number_of_replicas_that_nobody_manages_is_managed_by_nobody_after_a_scale() {
     let mut client = Client::new();
-    client.apply(json!({}), json!({ "size": 1 }));
+    client.apply(&json!({}), &json!({ "size": 1 }));
     assert_eq!(client.scale(0), list(&[]), "it is set although it was nothing before");
     assert_eq!(client.scale(3), list(&[]));
 }
@@ -95,7 +95,7 @@ fn a_number_of_replicas_that_nobody_manages_is_managed_by_nobody_after_a_scale()
 #[test]
 fn a_scale_takes_the_number_of_replicas_from_its_manager_and_0_from_everybody() {
     let mut client = Client::new();
-    client.apply(json!({}), json!({ "replicas": 3 }));
+    client.apply(&json!({}), &json!({ "replicas": 3 }));
     assert_eq!(client.scale(3), list(&[("applier", true)]), "nothing changed");
     assert_eq!(client.scale(4), list(&[("scaler", false)]));
     assert_eq!(client.scale(0), list(&[]));
@@ -113,7 +113,7 @@ fn a_scale_that_changes_nothing_splits_the_entry_of_who_updated() {
 #[test]
 fn a_scale_has_to_say_a_number_if_there_is_none() {
     let mut client = Client::new();
-    client.apply(json!({}), json!({ "size": 1 }));
+    client.apply(&json!({}), &json!({ "size": 1 }));
     let (status, refusal) = client.typed(Method::Patch, &format!("{GADGETS}/a/scale"), MERGE, &json!({}));
     assert_eq!((status, refusal["reason"].as_str()), (400, Some("BadRequest")), "{refusal}");
 }
@@ -121,7 +121,7 @@ fn a_scale_has_to_say_a_number_if_there_is_none() {
 #[test]
 fn empty_metadata_that_was_applied_to_a_custom_object_is_written_away_by_a_patch_that_changes_nothing() {
     let mut client = Client::new();
-    let applied = client.apply(json!({ "labels": {} }), json!({ "size": 1 }));
+    let applied = client.apply(&json!({ "labels": {} }), &json!({ "size": 1 }));
     let target = format!("{GADGETS}/a");
     let settled = client.send(Method::Patch, &target, &json!({}));
     assert_ne!(version(&applied), version(&settled));
@@ -133,7 +133,7 @@ fn empty_metadata_that_was_applied_to_a_custom_object_is_written_away_by_a_patch
 fn an_empty_list_of_managers_forgets_those_of_built_in_objects_only() {
     let mut client = Client::new();
     let name = json!({ "name": "a", "managedFields": [], "labels": { "x": "y" } });
-    let created = client.apply(json!({}), json!({ "size": 1 }));
+    let created = client.apply(&json!({}), &json!({ "size": 1 }));
     let mut body =
         json!({ "apiVersion": "example.com/v1", "kind": "Gadget", "metadata": name, "spec": { "size": 2 } });
     body["metadata"]["resourceVersion"] = version(&created).clone();

@@ -179,6 +179,13 @@ fn pod_spec(path: &str, spec: &Value, resource: &Resource) -> Vec<Cause> {
         if text("image").is_empty() {
             causes.push(Cause::required(&at("image"), ""));
         }
+        for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
+            let handlers = ["exec", "httpGet", "tcpSocket", "grpc"];
+            let given = container.get(probe).and_then(Value::as_object);
+            if given.is_some_and(|given| !handlers.iter().any(|it| given.contains_key(*it))) {
+                causes.push(Cause::required(&at(probe), "must specify a handler type"));
+            }
+        }
     }
     let policy = spec.get("restartPolicy").and_then(Value::as_str).unwrap_or_default();
     let is_job = resource.group == "batch";

@@ -17,10 +17,9 @@ use std::sync::OnceLock;
 
 use real::Real;
 
-/// How many requests are sent unless `PEMDAS_CONFORMANCE_REQUESTS` says otherwise. Beyond these, differences are known that are
-/// not mended yet: `docs/design/simulator.md` lists them with their seeds.
-const REQUESTS: usize = 4_000;
-/// How many requests are one sequence, in a namespace of its own.
+/// How many requests are sent unless `PEMDAS_CONFORMANCE_REQUESTS` says otherwise.
+const REQUESTS: usize = 20_000;
+/// How many requests are one sequence, in a namespace of its own; watches and readings of the past come on top.
 const SEQUENCE: usize = 40;
 /// How many sequences are sent at once: the real server waits for its disk most of the time.
 const THREADS: usize = 4;
