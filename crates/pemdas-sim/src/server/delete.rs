@@ -93,8 +93,8 @@ impl Server {
         }
         let options = Options::read(call)?;
         let deleted = self.delete_one(call, &options)?;
-        let waits = options.orphan == Some(false) || options.propagation.as_deref() == Some("Foreground");
-        let status = if !deleted.gone && waits { 202 } else { 200 };
+        // Only the older of the two options says that something is still to be done.
+        let status = if !deleted.gone && options.orphan == Some(false) { 202 } else { 200 };
         if !deleted.gone || Strategy(&call.resource).shows_deleted() {
             return Ok((status, call.shown(&deleted.object)));
         }

@@ -12,6 +12,7 @@ mod generate;
 mod normal;
 mod real;
 mod run;
+mod settled;
 
 use std::sync::OnceLock;
 
@@ -21,6 +22,8 @@ use real::Real;
 const REQUESTS: usize = 20_000;
 /// How many requests are one sequence, in a namespace of its own; watches and readings of the past come on top.
 const SEQUENCE: usize = 40;
+/// In how many namespaces it is seen what is left when all has settled, unless `PEMDAS_CONFORMANCE_NAMESPACES` says otherwise.
+const NAMESPACES: u64 = 30;
 /// How many sequences are sent at once: the real server waits for its disk most of the time.
 const THREADS: usize = 4;
 
@@ -63,4 +66,9 @@ fn the_simulator_answers_as_the_real_server_does() {
     });
     let failures = failures.into_inner().unwrap();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+#[test]
+fn the_same_is_left_when_all_has_settled() {
+    settled::run(real(), number("PEMDAS_CONFORMANCE_NAMESPACES").unwrap_or(NAMESPACES));
 }

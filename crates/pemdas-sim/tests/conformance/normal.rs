@@ -130,7 +130,8 @@ impl Side {
         format!("{kind}#{place}")
     }
 
-    fn normal(&mut self, value: Value, key: &str) -> Value {
+    /// An answer with names in place of values.
+    pub(crate) fn normal(&mut self, value: Value, key: &str) -> Value {
         match value {
             Value::Object(fields) => {
                 let is_list = fields.contains_key("items");
