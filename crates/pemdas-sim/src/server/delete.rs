@@ -25,6 +25,7 @@ impl Options {
         let body: Value = match serde_json::from_slice(&call.request.body) {
             _ if call.request.body.is_empty() => json!({}),
             Ok(body) => body,
+            Err(_) if call.request.content_type().ends_with("protobuf") => call.body()?,
             Err(error) => {
                 return Err(Failure::bad_request(format!(
                     "couldn't get version/kind; json parse error: {error}"
