@@ -379,20 +379,23 @@ pub(crate) fn definition() -> Value {
             },
         },
     });
+    let version = |name: &str, stored: bool| {
+        json!({
+            "name": name, "served": true, "storage": stored,
+            "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": spec, "status": status } } },
+            "subresources": { "status": {}, "scale": {
+                "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector",
+            } },
+            "additionalPrinterColumns": [{ "name": "Size", "type": "integer", "jsonPath": ".spec.size" }],
+        })
+    };
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": { "name": "widgets.conformance.example.com" },
         "spec": {
             "group": "conformance.example.com", "scope": "Namespaced",
             "names": { "plural": "widgets", "singular": "widget", "kind": "Widget", "shortNames": ["wd"] },
-            "versions": [{
-                "name": "v1", "served": true, "storage": true,
-                "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": spec, "status": status } } },
-                "subresources": { "status": {}, "scale": {
-                    "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector",
-                } },
-                "additionalPrinterColumns": [{ "name": "Size", "type": "integer", "jsonPath": ".spec.size" }],
-            }],
+            "versions": [version("v1", true), version("v2", false)],
         },
     })
 }

@@ -27,6 +27,11 @@ pub(crate) fn sequence(seed: u64, length: usize) -> Vec<Request> {
             request(&mut seed, &kind)
         })
         .collect();
+    for request in &mut requests {
+        if chance(&mut seed, 15) {
+            other_version(request);
+        }
+    }
     for kind in kinds {
         let place = usize::try_from(seed.below(length as u64)).unwrap();
         let more = past(&mut seed, &kind);
@@ -37,6 +42,16 @@ pub(crate) fn sequence(seed: u64, length: usize) -> Vec<Request> {
         }
     }
     requests
+}
+
+/// The same request in the other version of the custom kind; both are of one schema.
+fn other_version(request: &mut Request) {
+    let (one, other) = ("conformance.example.com/v1", "conformance.example.com/v2");
+    if request.path.contains(one) {
+        request.path = request.path.replace(one, other);
+        request.body =
+            String::from_utf8(std::mem::take(&mut request.body)).unwrap().replace(one, other).into_bytes();
+    }
 }
 
 /// Reading what was, or what is at least as new as something.
