@@ -66,6 +66,28 @@ struct Entry {
     fields: FieldSet,
 }
 
+/// What a write changes, as those see it who wrote in its version, and as others do: which fields a write of a custom object itself
+/// cannot set is known for its own version only, so others lose what they manage of them. Of a status it is known for all.
+struct Changes {
+    seen: Comparison,
+    /// The version, and what others see.
+    others: Option<(String, Comparison)>,
+}
+
+impl Changes {
+    fn new(of: TypeRef<'_>, whole: Comparison, ignored: &FieldSet, by: &Writer) -> Self {
+        let apart = matches!(of, TypeRef::Root(_)) && by.subresource.is_empty();
+        Self { seen: whole.outside(ignored), others: apart.then(|| (by.api_version.clone(), whole)) }
+    }
+
+    fn for_writer(&self, writer: &Writer) -> &Comparison {
+        match &self.others {
+            Some((version, whole)) if writer.api_version != *version => whole,
+            _ => &self.seen,
+        }
+    }
+}
+
 /// All writers of an object with what they manage.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Managers(Vec<Entry>);
@@ -160,9 +182,10 @@ impl Managers {
         ignored: &FieldSet,
         now: &str,
     ) {
-        let changed = compare(of, &without_managers(old), &without_managers(new)).outside(ignored);
-        self.take(&changed, None);
-        let taken = changed.modified.union(&changed.added);
+        let changes =
+            Changes::new(of, compare(of, &without_managers(old), &without_managers(new)), ignored, by);
+        self.take(&changes, None);
+        let taken = changes.seen.modified.union(&changes.seen.added);
         let taken = taken.outside(ignored).difference(&stripped());
         if !taken.is_empty() {
             let before = self.of(by).map(|entry| entry.fields.clone()).unwrap_or_default();
@@ -173,12 +196,12 @@ impl Managers {
     }
 
     /// Takes from everybody (but one) what has changed or is gone.
-    fn take(&mut self, changed: &Comparison, but: Option<&Writer>) {
-        let set = changed.modified.clone().union(&changed.added);
+    fn take(&mut self, changes: &Changes, but: Option<&Writer>) {
         for entry in &mut self.0 {
             let mine = but.is_some_and(|but| but.is(&entry.writer));
             if !mine {
-                entry.fields = entry.fields.difference(&set);
+                let changed = changes.for_writer(&entry.writer);
+                entry.fields = entry.fields.difference(&changed.modified).difference(&changed.added);
                 entry.fields = entry.fields.difference(&changed.removed);
             }
         }
@@ -265,11 +288,11 @@ impl Managers {
             Some(before) if !before.is_empty() => self.prune(of, &merged, &before),
             _ => merged,
         };
-        let changed = compare(of, &live, &pruned).outside(ignored);
+        let changes = Changes::new(of, compare(of, &live, &pruned), ignored, by);
         if !force {
-            self.refuse_conflicts(&changed, by)?;
+            self.refuse_conflicts(&changes, by)?;
         }
-        self.take(&changed, Some(by));
+        self.take(&changes, Some(by));
         self.strip();
         Ok((pruned != live).then_some(pruned))
     }
@@ -291,10 +314,11 @@ impl Managers {
         remove(of, merged, &gone)
     }
 
-    fn refuse_conflicts(&self, changed: &Comparison, by: &Writer) -> Result<(), Failure> {
-        let set = changed.modified.clone().union(&changed.added);
+    fn refuse_conflicts(&self, changes: &Changes, by: &Writer) -> Result<(), Failure> {
         let mut conflicts: Vec<(&Writer, Vec<String>)> = Vec::new();
         for entry in self.0.iter().filter(|entry| !by.is(&entry.writer)) {
+            let changed = changes.for_writer(&entry.writer);
+            let set = changed.modified.clone().union(&changed.added);
             let both = entry.fields.intersection(&set);
             if !both.is_empty() {
                 let shown = |path: Vec<Element>| path.iter().map(ToString::to_string).collect::<String>();

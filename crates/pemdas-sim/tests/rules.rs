@@ -15,20 +15,26 @@ struct Client {
 }
 
 impl Client {
-    /// A server with a kind that can be scaled.
+    /// A server with a kind that has two versions, a status, and can be scaled.
     fn new() -> Self {
         let now = Time(1_700_000_000_000);
         let mut client = Self { server: Server::new(1, now), now };
         let spec = json!({ "type": "object", "properties": { "size": { "type": "integer" }, "replicas": { "type": "integer" } } });
-        let schema = json!({ "type": "object", "properties": { "spec": spec } });
+        let status = json!({ "type": "object", "properties": { "phase": { "type": "string" } } });
+        let schema = json!({ "type": "object", "properties": { "spec": spec, "status": status } });
+        let version = |name: &str, stored: bool| {
+            json!({
+                "name": name, "served": true, "storage": stored, "schema": { "openAPIV3Schema": schema },
+                "subresources": {
+                    "status": {}, "scale": { "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas" },
+                },
+            })
+        };
         let definition = json!({
             "metadata": { "name": "gadgets.example.com" },
             "spec": {
                 "group": "example.com", "scope": "Namespaced", "names": { "plural": "gadgets", "kind": "Gadget" },
-                "versions": [{
-                    "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema },
-                    "subresources": { "scale": { "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas" } },
-                }],
+                "versions": [version("v1", true), version("v2", false)],
             },
         });
         client.send(Method::Post, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition);
@@ -189,4 +195,25 @@ fn the_name_of_a_stateful_set_is_a_label() {
         Client::new().typed(Method::Post, target, "application/json", &body).0
     };
     assert_eq!((named("a"), named("a.b")), (201, 422));
+}
+
+#[test]
+fn a_replacement_without_a_status_takes_it_from_managers_of_another_version_only() {
+    let managers = |written: &str| {
+        let mut client = Client::new();
+        let created = client.apply(&json!({}), &json!({ "size": 1 }));
+        let target = format!("{GADGETS}/a/status?fieldManager=observer");
+        let status = json!({ "status": { "phase": "x" } });
+        let mut body = json!({ "kind": "Gadget", "metadata": { "name": "a" }, "spec": { "size": 2 } });
+        body["metadata"]["resourceVersion"] = version(&client.send(Method::Patch, &target, &status)).clone();
+        assert_ne!(*version(&created), body["metadata"]["resourceVersion"]);
+        body["apiVersion"] = json!(format!("example.com/{written}"));
+        let target = format!("{}/a", GADGETS.replace("v1", written));
+        let replaced = client.send(Method::Put, &target, &body);
+        assert_eq!(replaced["status"]["phase"], "x", "the status itself stays");
+        let entries = replaced["metadata"]["managedFields"].as_array().unwrap().clone();
+        entries.iter().filter(|entry| entry["manager"] == "observer").count()
+    };
+    assert_eq!(managers("v1"), 1);
+    assert_eq!(managers("v2"), 0);
 }
