@@ -11,8 +11,12 @@ use std::{
 use pemdas_box::{Clock, Host, Port};
 use pemdas_sim::{Cluster, Scenario, Time};
 
-/// What a person types, line by line; `<<` gives a file of `tests/kubectl` on standard input.
+/// What a person types, line by line; `<<` gives a file of `tests/kubectl` on standard input, and `!` means that a real cluster may take
+/// some moments until it works.
 const SCRIPT: &str = include_str!("kubectl/script.txt");
+
+/// How often something is typed again that does not work yet, once a second.
+const PATIENCE: usize = 60;
 
 #[test]
 fn kubectl_says_at_the_box_what_it_says_at_a_real_cluster() {
@@ -30,7 +34,7 @@ fn kubectl_says_at_the_box_what_it_says_at_a_real_cluster() {
     let there =
         Shell { kubectl, kubeconfig: real.ready().kubeconfig.clone(), cache: folder.path().join("real") };
     let here = Shell { kubectl, kubeconfig, cache: folder.path().join("box") };
-    let (wants, is) = thread::scope(|scope| {
+    let (is, wants) = thread::scope(|scope| {
         let wants = scope.spawn(|| there.session());
         (here.session(), wants.join().unwrap())
     });
@@ -54,7 +58,20 @@ impl Shell<'_> {
     /// What is said to the script.
     fn session(&self) -> String {
         let lines = SCRIPT.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-        lines.map(|line| format!("\n$ {line}\n{}", self.said(line))).collect()
+        lines.map(|line| format!("\n$ {line}\n{}", self.at_last(line))).collect()
+    }
+
+    fn at_last(&self, line: &str) -> String {
+        let Some(line) = line.strip_prefix('!') else { return self.said(line) };
+        let mut said = self.said(line);
+        for _ in 0..PATIENCE {
+            if !said.starts_with('?') {
+                break;
+            }
+            thread::sleep(std::time::Duration::from_secs(1));
+            said = self.said(line);
+        }
+        said
     }
 
     fn said(&self, line: &str) -> String {

@@ -5,20 +5,26 @@
 // itself, followed by the JSON of its zero value; then `!` if it is written even when it is empty, or `z` if
 // it is left out when it is zero.
 //
+// With the word `numbers` it prints what the fields are called in protobuf in place of that: `name:number`, and `+number:type` for a
+// message whose fields stand among the others in JSON.
+//
 // Run it with the pinned version of Kubernetes:
 //
 //	cd crates/pemdas-testbed/pins/kubernetes
 //	go run ../../../pemdas-sim/encoding/main.go > ../../../pemdas-sim/src/built_in/encoding.txt
+//	go run ../../../pemdas-sim/encoding/main.go numbers > ../../../pemdas-sim/src/built_in/numbers.txt
 package main
 
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"reflect"
 	"sort"
 	"strings"
 
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
@@ -93,6 +99,39 @@ func fields(t reflect.Type) []string {
 	return found
 }
 
+// The number of a field in protobuf; empty if it has none.
+func number(field reflect.StructField) string {
+	words := strings.Split(field.Tag.Get("protobuf"), ",")
+	if len(words) < 2 {
+		return ""
+	}
+	return words[1]
+}
+
+func numbers(t reflect.Type) []string {
+	var found []string
+	for i := 0; i < t.NumField(); i++ {
+		field := t.Field(i)
+		name, number := strings.Split(field.Tag.Get("json"), ",")[0], number(field)
+		if !field.IsExported() || number == "" || name == "-" {
+			continue
+		}
+		visit(field.Type)
+		if name == "" && field.Type.Kind() != reflect.Struct {
+			continue
+		}
+		if name == "" {
+			found = append(found, "+"+number+":"+id(field.Type))
+		} else {
+			found = append(found, name+":"+number)
+		}
+	}
+	return found
+}
+
+// What is printed of a type.
+var describe func(reflect.Type) []string
+
 func visit(t reflect.Type) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
 		t = t.Elem()
@@ -102,12 +141,17 @@ func visit(t reflect.Type) {
 		return
 	}
 	lines[name] = ""
-	found := fields(t)
+	found := describe(t)
 	sort.Strings(found)
 	lines[name] = strings.Join(found, " ")
 }
 
 func main() {
+	describe = fields
+	if len(os.Args) > 1 && os.Args[1] == "numbers" {
+		describe = numbers
+		visit(reflect.TypeOf(meta.DeleteOptions{}))
+	}
 	for _, add := range []func() error{
 		func() error { return apiextensions.AddToScheme(scheme.Scheme) },
 		func() error { return apiregistration.AddToScheme(scheme.Scheme) },

@@ -66,6 +66,28 @@ struct Entry {
     fields: FieldSet,
 }
 
+/// What a write changes, as those see it who wrote in its version, and as others do: which fields a write of a custom object itself
+/// cannot set is known for its own version only, so others lose what they manage of them. Of a status it is known for all.
+struct Changes {
+    seen: Comparison,
+    /// The version, and what others see.
+    others: Option<(String, Comparison)>,
+}
+
+impl Changes {
+    fn new(of: TypeRef<'_>, whole: Comparison, ignored: &FieldSet, by: &Writer) -> Self {
+        let apart = matches!(of, TypeRef::Root(_)) && by.subresource.is_empty();
+        Self { seen: whole.outside(ignored), others: apart.then(|| (by.api_version.clone(), whole)) }
+    }
+
+    fn for_writer(&self, writer: &Writer) -> &Comparison {
+        match &self.others {
+            Some((version, whole)) if writer.api_version != *version => whole,
+            _ => &self.seen,
+        }
+    }
+}
+
 /// All writers of an object with what they manage.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Managers(Vec<Entry>);
@@ -92,7 +114,12 @@ impl Managers {
             let fields = FieldSet::from_json(entry.get("fieldsV1").unwrap_or(&json!({})))?;
             Some(Entry { writer, time: Some(text("time")).filter(|time| !time.is_empty()), fields })
         };
-        entries.as_array()?.iter().map(read).collect::<Option<Vec<Entry>>>().map(Self)
+        // Of two entries of one writer the last one counts.
+        let mut managers = Self::default();
+        for entry in entries.as_array()? {
+            managers.set(read(entry)?);
+        }
+        Some(managers)
     }
 
     /// As `metadata.managedFields`.
@@ -155,9 +182,10 @@ impl Managers {
         ignored: &FieldSet,
         now: &str,
     ) {
-        let changed = compare(of, &without_managers(old), &without_managers(new)).outside(ignored);
-        self.take(&changed, None);
-        let taken = changed.modified.union(&changed.added);
+        let changes =
+            Changes::new(of, compare(of, &without_managers(old), &without_managers(new)), ignored, by);
+        self.take(&changes, None);
+        let taken = changes.seen.modified.union(&changes.seen.added);
         let taken = taken.outside(ignored).difference(&stripped());
         if !taken.is_empty() {
             let before = self.of(by).map(|entry| entry.fields.clone()).unwrap_or_default();
@@ -168,16 +196,42 @@ impl Managers {
     }
 
     /// Takes from everybody (but one) what has changed or is gone.
-    fn take(&mut self, changed: &Comparison, but: Option<&Writer>) {
-        let set = changed.modified.clone().union(&changed.added);
+    fn take(&mut self, changes: &Changes, but: Option<&Writer>) {
         for entry in &mut self.0 {
             let mine = but.is_some_and(|but| but.is(&entry.writer));
             if !mine {
-                entry.fields = entry.fields.difference(&set);
+                let changed = changes.for_writer(&entry.writer);
+                entry.fields = entry.fields.difference(&changed.modified).difference(&changed.added);
                 entry.fields = entry.fields.difference(&changed.removed);
             }
         }
         self.0.retain(|entry| !entry.fields.is_empty());
+    }
+
+    /// After the number of replicas was written through the scale, which has managers of its own in the real server, made from
+    /// those that manage the number: what nobody managed before, nobody does now. It is written to a scale as nothing if it is 0, and
+    /// then nobody manages it any more. Otherwise its manager is the writer, if it changed, or whoever was: in an entry without a time
+    /// and beside its other one, because an entry of a scale is found again in that of the object only if it is of an apply.
+    pub(crate) fn scale(&mut self, replicas: &FieldSet, before: Option<i64>, after: i64, by: &Writer) {
+        let owners: Vec<Writer> = self
+            .0
+            .iter()
+            .filter(|entry| !entry.fields.intersection(replicas).is_empty())
+            .map(|entry| entry.writer.clone())
+            .collect();
+        let changed = before != Some(after);
+        let lost = |writer: &Writer| owners.contains(writer) && (changed || !writer.applies);
+        for entry in self.0.iter_mut().filter(|entry| lost(&entry.writer)) {
+            entry.fields = entry.fields.difference(replicas);
+        }
+        self.0.retain(|entry| !entry.fields.is_empty());
+        let now: Vec<Writer> = match (changed, after) {
+            (true, 0) => Vec::new(),
+            (true, _) => owners.first().map(|_| by.clone()).into_iter().collect(),
+            (false, _) => owners.into_iter().filter(|owner| !owner.applies).collect(),
+        };
+        let entry = |writer: Writer| Entry { writer, time: None, fields: replicas.clone() };
+        self.0.extend(now.into_iter().map(entry));
     }
 
     fn strip(&mut self) {
@@ -234,11 +288,11 @@ impl Managers {
             Some(before) if !before.is_empty() => self.prune(of, &merged, &before),
             _ => merged,
         };
-        let changed = compare(of, &live, &pruned).outside(ignored);
+        let changes = Changes::new(of, compare(of, &live, &pruned), ignored, by);
         if !force {
-            self.refuse_conflicts(&changed, by)?;
+            self.refuse_conflicts(&changes, by)?;
         }
-        self.take(&changed, Some(by));
+        self.take(&changes, Some(by));
         self.strip();
         Ok((pruned != live).then_some(pruned))
     }
@@ -260,10 +314,11 @@ impl Managers {
         remove(of, merged, &gone)
     }
 
-    fn refuse_conflicts(&self, changed: &Comparison, by: &Writer) -> Result<(), Failure> {
-        let set = changed.modified.clone().union(&changed.added);
+    fn refuse_conflicts(&self, changes: &Changes, by: &Writer) -> Result<(), Failure> {
         let mut conflicts: Vec<(&Writer, Vec<String>)> = Vec::new();
         for entry in self.0.iter().filter(|entry| !by.is(&entry.writer)) {
+            let changed = changes.for_writer(&entry.writer);
+            let set = changed.modified.clone().union(&changed.added);
             let both = entry.fields.intersection(&set);
             if !both.is_empty() {
                 let shown = |path: Vec<Element>| path.iter().map(ToString::to_string).collect::<String>();
@@ -308,19 +363,20 @@ impl Managers {
             }
         }
     }
+}
 
-    /// Whether two differ in nothing but times.
-    pub(crate) fn same_but_times(&self, other: &Self) -> bool {
-        let plain = |managers: &Self| {
-            let mut entries = managers.0.clone();
-            for entry in &mut entries {
-                entry.time = None;
-            }
-            entries.sort_by_key(|entry| entry.writer.order());
-            entries
-        };
-        plain(self) == plain(other)
-    }
+/// Whether the managers of two objects differ in nothing but times.
+pub(crate) fn same_but_times(one: &Value, other: &Value) -> bool {
+    let plain = |object: &Value| {
+        let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
+        let mut entries = entries.cloned().unwrap_or_default();
+        for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
+            entry.remove("time");
+        }
+        entries.sort_by_key(Value::to_string);
+        entries
+    };
+    plain(one) == plain(other)
 }
 
 /// What is never managed by anybody.

@@ -56,7 +56,9 @@ pub(crate) fn is_deleting(object: &Value) -> bool {
 /// What is wrong with the name, for the kind.
 fn wrong_name(resource: &Resource, name: &str) -> Option<&'static str> {
     match resource.qualified().as_str() {
-        "namespaces" | "services" => format::dns_label(name).is_err().then_some(DNS_LABEL),
+        "namespaces" | "services" | "statefulsets.apps" => {
+            format::dns_label(name).is_err().then_some(DNS_LABEL)
+        }
         "roles.rbac.authorization.k8s.io"
         | "rolebindings.rbac.authorization.k8s.io"
         | "clusterroles.rbac.authorization.k8s.io"

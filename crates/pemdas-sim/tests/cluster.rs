@@ -143,7 +143,7 @@ fn a_foreground_deletion_waits_for_a_child_that_is_held() {
         &format!("{MAPS}/owner"),
         &json!({ "propagationPolicy": "Foreground" }),
     );
-    assert_eq!(status, 202);
+    assert_eq!(status, 200);
     assert_eq!(names(&mut cluster, MAPS), ["child", "owner"]);
     send(
         &mut cluster,

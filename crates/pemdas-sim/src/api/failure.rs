@@ -247,7 +247,7 @@ impl Failure {
     /// The store has not come as far as the request asks.
     #[must_use]
     pub fn too_large_resource_version(asked: u64, have: u64) -> Self {
-        let message = format!("Too large resource version: {asked}, current: {have}");
+        let message = format!("Timeout: Too large resource version: {asked}, current: {have}");
         let mut failure = Self::new(504, "Timeout", message);
         failure.0.details.insert(
             "causes".to_owned(),

@@ -318,25 +318,11 @@ fn namespace(fields: &mut Fields) {
 
 /// The texts that a Secret may be written with become its data.
 fn write_texts(fields: &mut Fields) {
-    use std::fmt::Write as _;
+    use base64::Engine as _;
     let Some(Value::Object(texts)) = fields.remove("stringData") else { return };
     let Some(data) = inside(fields, "data") else { return };
     for (name, text) in texts {
-        const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        let mut encoded = String::new();
-        for chunk in text.as_str().unwrap_or_default().as_bytes().chunks(3) {
-            let bits = chunk
-                .iter()
-                .chain([0, 0].iter())
-                .take(3)
-                .fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
-            for place in 0..4_usize {
-                let index = (bits >> (18 - 6 * place)) as usize & 63;
-                let letter =
-                    LETTERS.get(index).filter(|_| place <= chunk.len()).map_or('=', |it| char::from(*it));
-                let _ = write!(encoded, "{letter}");
-            }
-        }
+        let encoded = base64::engine::general_purpose::STANDARD.encode(text.as_str().unwrap_or_default());
         data.insert(name, Value::from(encoded));
     }
 }

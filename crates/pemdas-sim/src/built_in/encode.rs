@@ -20,13 +20,14 @@ struct Form<'a> {
     omit_zero: bool,
 }
 
-fn line_of(id: &str) -> Option<&'static str> {
-    let (mut low, mut high) = (0, ENCODING.len());
+/// What a table says of a type.
+pub(super) fn line_in(table: &'static str, id: &str) -> Option<&'static str> {
+    let (mut low, mut high) = (0, table.len());
     while low < high {
         let middle = low + (high - low) / 2;
-        let start = ENCODING.get(low..middle)?.rfind('\n').map_or(low, |found| low + found + 1);
-        let end = ENCODING.get(start..high)?.find('\n').map_or(high, |found| start + found + 1);
-        let line = ENCODING.get(start..end)?.trim_end_matches('\n');
+        let start = table.get(low..middle)?.rfind('\n').map_or(low, |found| low + found + 1);
+        let end = table.get(start..high)?.find('\n').map_or(high, |found| start + found + 1);
+        let line = table.get(start..end)?.trim_end_matches('\n');
         let (name, rest) = line.split_once(' ')?;
         match id.cmp(name) {
             std::cmp::Ordering::Equal => return Some(rest),
@@ -38,7 +39,7 @@ fn line_of(id: &str) -> Option<&'static str> {
 }
 
 fn forms(id: &str) -> impl Iterator<Item = (&'static str, Form<'static>)> {
-    line_of(id).unwrap_or_default().split(' ').filter_map(|word| {
+    line_in(ENCODING, id).unwrap_or_default().split(' ').filter_map(|word| {
         let (name, form) = word.split_once(':')?;
         let letter = form.chars().next()?;
         let (always, omit_zero) = (form.ends_with('!'), form.ends_with('z'));

@@ -4,11 +4,13 @@ mod decode;
 mod defaults;
 mod encode;
 mod images;
+mod protobuf;
 mod strategy;
 mod validate;
 
 pub(crate) use decode::decode;
 pub(crate) use defaults::{TEMPLATE_GENERATION, fill};
 pub(crate) use encode::{encode, zero};
+pub(crate) use protobuf::from_protobuf;
 pub(crate) use strategy::Strategy;
 pub(crate) use validate::{validate, validate_update};

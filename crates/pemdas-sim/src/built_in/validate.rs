@@ -99,10 +99,16 @@ fn service_addresses(object: &Value, old: &Value) -> Vec<Cause> {
         ));
     }
     let headless = at(object, "clusterIP") == "None";
-    if headless && !at(object, "selector").is_null() && at(object, "ipFamilies") == json!(["IPv4", "IPv6"]) {
+    let selects = at(object, "selector").as_object().is_some_and(|it| !it.is_empty());
+    if headless && selects && at(object, "ipFamilyPolicy") == "RequireDualStack" {
         let why = "this cluster is not configured for dual-stack services";
         causes.push(Cause::invalid("spec.ipFamilyPolicy", &at(object, "ipFamilyPolicy"), why));
-        causes.push(Cause::invalid("spec.ipFamilies[1]", &json!("IPv6"), "not configured on this cluster"));
+        for (index, family) in at(object, "ipFamilies").as_array().into_iter().flatten().enumerate() {
+            if family != "IPv4" {
+                let field = format!("spec.ipFamilies[{index}]");
+                causes.push(Cause::invalid(&field, family, "not configured on this cluster"));
+            }
+        }
     }
     causes
 }
@@ -172,6 +178,13 @@ fn pod_spec(path: &str, spec: &Value, resource: &Resource) -> Vec<Cause> {
         names.push(name);
         if text("image").is_empty() {
             causes.push(Cause::required(&at("image"), ""));
+        }
+        for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
+            let handlers = ["exec", "httpGet", "tcpSocket", "grpc"];
+            let given = container.get(probe).and_then(Value::as_object);
+            if given.is_some_and(|given| !handlers.iter().any(|it| given.contains_key(*it))) {
+                causes.push(Cause::required(&at(probe), "must specify a handler type"));
+            }
         }
     }
     let policy = spec.get("restartPolicy").and_then(Value::as_str).unwrap_or_default();

@@ -1,5 +1,7 @@
 //! Namespaces and definitions that go take what is in them along; namespaces that come get what every one has.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::path_of;
@@ -19,11 +21,15 @@ fn all(server: &Server, group: &str, plural: &str) -> Vec<(Key, Value)> {
     all.map(|(key, object)| (key.clone(), Value::clone(object))).collect()
 }
 
-/// Deletes objects that are not going yet: whether there was one.
+/// Deletes objects that are not going yet, or wait for what depends on them, which is over then: whether there was one.
 fn delete_all(server: &mut Server, now: Time, objects: &[Key]) -> bool {
     let mut changed = false;
     for key in objects {
-        let going = server.store().get(key).is_none_or(|object| meta::is_deleting(object));
+        let waits = |object: &Value| {
+            meta::finalizers(object).iter().any(|it| matches!(it.as_str(), "foregroundDeletion" | "orphan"))
+        };
+        let object = server.store().get(key);
+        let going = object.is_none_or(|object| meta::is_deleting(object) && !waits(object));
         if let Some(path) = path_of(server, key).filter(|_| !going) {
             let body = json!({ "propagationPolicy": "Background" });
             let done = send(server, now, Method::Delete, &path, "application/json", &body);
@@ -54,9 +60,81 @@ pub(super) fn settle(server: &mut Server, now: Time) -> bool {
         if empty && meta::finalizers(&namespace).is_empty() {
             server.forget(&key);
             changed = true;
+        } else {
+            changed |= explain(server, now, name, &namespace);
         }
     }
     changed
+}
+
+/// Says in its status why a namespace that goes is still there.
+fn explain(server: &mut Server, now: Time, name: &str, namespace: &Value) -> bool {
+    let mut resources: BTreeMap<String, usize> = BTreeMap::new();
+    let mut finalizers: BTreeMap<String, usize> = BTreeMap::new();
+    for (key, object) in server.store().all().filter(|(key, _)| key.namespace() == Some(name)) {
+        *resources.entry(format!("{}.{}", key.resource.plural, key.resource.group)).or_default() += 1;
+        for finalizer in meta::finalizers(object) {
+            *finalizers.entry(finalizer).or_default() += 1;
+        }
+    }
+    let counted = |all: &BTreeMap<String, usize>, word: &str| {
+        let each = all.iter().map(|(name, count)| format!("{name} {word} {count} resource instances"));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    let remaining = format!("Some resources are remaining: {}", counted(&resources, "has"));
+    let held =
+        format!("Some content in the namespace has finalizers remaining: {}", counted(&finalizers, "in"));
+    let old = namespace.pointer("/status/conditions").and_then(Value::as_array).cloned().unwrap_or_default();
+    let condition = |kind: &str, holds: bool, reason: &str, message: &str| {
+        let status = if holds { "True" } else { "False" };
+        let before = old.iter().find(|it| it["type"] == kind && it["status"] == status);
+        let since = before.map_or_else(|| json!(now.text()), |it| it["lastTransitionTime"].clone());
+        json!({ "type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": since })
+    };
+    let choose = |holds: bool, yes: (&'static str, &str), no: (&'static str, &str)| {
+        let (reason, message) = if holds { yes } else { no };
+        (reason, message.to_owned())
+    };
+    let (left, bound) = (!resources.is_empty(), !finalizers.is_empty());
+    let content = choose(
+        left,
+        ("SomeResourcesRemain", &remaining),
+        ("ContentRemoved", "All content successfully removed"),
+    );
+    let finishing = choose(
+        bound,
+        ("SomeFinalizersRemain", &held),
+        ("ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+    );
+    let new = json!([
+        condition(
+            "NamespaceDeletionDiscoveryFailure",
+            false,
+            "ResourcesDiscovered",
+            "All resources successfully discovered"
+        ),
+        condition(
+            "NamespaceDeletionGroupVersionParsingFailure",
+            false,
+            "ParsedGroupVersions",
+            "All legacy kube types successfully parsed"
+        ),
+        condition(
+            "NamespaceDeletionContentFailure",
+            false,
+            "ContentDeleted",
+            "All content successfully deleted, may be waiting on finalization"
+        ),
+        condition("NamespaceContentRemaining", left, content.0, &content.1),
+        condition("NamespaceFinalizersRemaining", bound, finishing.0, &finishing.1),
+    ]);
+    if new.as_array() == Some(&old) {
+        return false;
+    }
+    let body = json!({ "status": { "conditions": new } });
+    let path = format!("/api/v1/namespaces/{name}/status");
+    let done = send(server, now, Method::Patch, &path, "application/merge-patch+json", &body);
+    done.is_some_and(|it| it.status < 300)
 }
 
 /// Every namespace has an account and the certificate of the cluster's authority.

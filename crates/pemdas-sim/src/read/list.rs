@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{Form, Selection, table};
-use crate::api::Failure;
+use crate::api::{Cause, Failure, Request};
 use crate::server::{Call, Server};
 
 /// Where the next page begins: after which path, at which revision.
@@ -38,15 +38,17 @@ impl Server {
     /// If the request makes no sense, or asks for a time that is forgotten or has not come.
     pub(crate) fn list(&self, call: &Call<'_>) -> Result<Value, Failure> {
         let request = call.request;
+        check_options(request)?;
         let selection = call.selection()?;
         let current = self.store.revision();
         let asked = request.parameter("resourceVersion");
         let asked = match asked {
             None => 0,
-            Some(text) => text.parse::<u64>().map_err(|_| wrong_version(text))?,
+            Some(text) => text.parse::<u64>().map_err(|_| {
+                Failure::bad_request(format!("invalid resource version: {}", wrong_version(text)))
+            })?,
         };
         let matching = request.parameter("resourceVersionMatch");
-        check_match(matching, request.parameter("resourceVersion"), request.parameter("continue"))?;
         let limit = request.parameter("limit").and_then(|it| it.parse::<usize>().ok()).filter(|it| *it > 0);
         let from = match request.parameter("continue") {
             None => None,
@@ -93,7 +95,11 @@ impl Server {
             return Ok(now.map(|(key, object)| (key.path.clone(), Arc::clone(object))).collect());
         }
         let Some(then) = self.store.list_at(&id, revision) else {
-            let message = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.";
+            let message = if call.request.parameter("continue").is_some() {
+                "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter."
+            } else {
+                "The resourceVersion for the provided list is too old."
+            };
             return Err(Failure::expired(message));
         };
         let prefix = namespace.map(|namespace| format!("{namespace}/")).unwrap_or_default();
@@ -135,32 +141,43 @@ impl Server {
     }
 }
 
-fn wrong_version(text: &str) -> Failure {
-    Failure::bad_request(format!(
-        "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
-    ))
+/// What is wrong with a version, in the words of the real server.
+pub(super) fn wrong_version(text: &str) -> String {
+    format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax")
 }
 
-fn check_match(matching: Option<&str>, version: Option<&str>, from: Option<&str>) -> Result<(), Failure> {
-    use crate::api::Cause;
-    let invalid = |cause: Cause| Err(Failure::invalid("meta.k8s.io", "ListOptions", "", &[cause]));
+/// What the real server demands of the options of lists and watches.
+///
+/// # Errors
+/// If they make no sense together.
+pub(super) fn check_options(request: &Request) -> Result<(), Failure> {
     let field = "resourceVersionMatch";
-    match matching {
-        None => Ok(()),
-        Some(_) if from.is_some() => {
-            invalid(Cause::forbidden(field, "resourceVersionMatch is forbidden when continue is provided"))
+    let (version, matching) = (request.parameter("resourceVersion"), request.parameter(field));
+    let (watches, sends) = (request.flag("watch"), request.parameter("sendInitialEvents").is_some());
+    let mut causes = Vec::new();
+    let mut forbid = |wrong: bool, field: &str, why: &str| {
+        if wrong {
+            causes.push(Cause::forbidden(field, why));
         }
-        Some(_) if version.is_none() => invalid(Cause::forbidden(
-            field,
-            "resourceVersionMatch is forbidden unless resourceVersion is provided",
-        )),
-        Some("Exact") if version == Some("0") => invalid(Cause::forbidden(
-            field,
-            "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
-        )),
-        Some("Exact" | "NotOlderThan") => Ok(()),
-        Some(other) => {
-            invalid(Cause::unsupported(field, &Value::from(other), &["Exact", "NotOlderThan", ""]))
-        }
+    };
+    if watches {
+        let fitting = matching == Some("NotOlderThan");
+        let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+        forbid(sends && !fitting, field, why);
+        let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+        forbid(matching.is_some() && !sends, field, why);
+    } else {
+        let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+        forbid(matching.is_some() && version.is_none(), field, why);
+        let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+        forbid(matching == Some("Exact") && version == Some("0"), field, why);
+        forbid(sends, "sendInitialEvents", "sendInitialEvents is forbidden for list");
     }
+    let why = "resourceVersionMatch is forbidden when continue is provided";
+    forbid(matching.is_some() && request.parameter("continue").is_some(), field, why);
+    let known: &[&str] = if watches { &["NotOlderThan"] } else { &["Exact", "NotOlderThan", ""] };
+    if let Some(other) = matching.filter(|it| !known.contains(it)) {
+        causes.push(Cause::unsupported(field, &Value::from(other), known));
+    }
+    if causes.is_empty() { Ok(()) } else { Err(Failure::invalid("meta.k8s.io", "ListOptions", "", &causes)) }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::list::{check_options, wrong_version};
 use super::{Form, Selection, shown};
 use crate::api::Failure;
 use crate::kinds::Resource;
@@ -86,14 +87,11 @@ impl Server {
     /// If the request makes no sense.
     pub(crate) fn watch(&self, call: &Call<'_>) -> Result<Watch, Failure> {
         let request = call.request;
+        check_options(request)?;
         let given = request.parameter("resourceVersion");
         let asked = match given {
             None => 0,
-            Some(text) => text.parse::<u64>().map_err(|_| {
-                Failure::bad_request(format!(
-                    "Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
-                ))
-            })?,
+            Some(text) => text.parse::<u64>().map_err(|_| Failure::plain(wrong_version(text)))?,
         };
         let lists = request.flag("sendInitialEvents");
         let seconds = request.parameter("timeoutSeconds").and_then(|it| it.parse::<u64>().ok());

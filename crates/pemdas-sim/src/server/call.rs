@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::api::{Cause, Failure, Method, Request, Response};
+use crate::built_in;
 use crate::kinds::{Kinds, Resource};
 use crate::manage::Writer;
 use crate::read::{Form, Selection, shown};
@@ -92,6 +93,9 @@ impl<'a> Call<'a> {
         let mut causes = Vec::new();
         let applies = self.request.method == Method::Patch
             && self.request.content_type() == "application/apply-patch+yaml";
+        if self.request.method == Method::Patch && !applies && self.request.parameter("force").is_some() {
+            causes.push(Cause::forbidden("force", "may not be specified for non-apply patch"));
+        }
         if applies && self.request.parameter("fieldManager").is_none() {
             causes.push(Cause::required("fieldManager", "is required for apply patch"));
         }
@@ -171,12 +175,18 @@ impl<'a> Call<'a> {
         self.request.parameter("fieldValidation") == Some("Strict")
     }
 
-    /// The body as JSON; YAML is read where it is allowed.
+    /// The body as JSON; YAML is read where it is allowed, and protobuf of built-in kinds.
     ///
     /// # Errors
     /// If it is neither.
     pub(crate) fn body(&self) -> Result<Value, Failure> {
         let bytes = &self.request.body;
+        if self.request.content_type() == "application/vnd.kubernetes.protobuf" {
+            if self.resource.definition().is_some() {
+                return Err(Failure::unsupported_media_type(&["application/json", "application/yaml"]));
+            }
+            return built_in::from_protobuf(bytes).map_err(Failure::bad_request);
+        }
         if let Ok(value) = serde_json::from_slice(bytes) {
             return Ok(value);
         }

@@ -27,9 +27,10 @@ impl Server {
             return Err(Failure::method_not_allowed());
         }
         let body = call.body()?;
-        // An empty list of managers, which decoding leaves out, means that they are to be forgotten.
-        let cleared =
-            body.pointer("/metadata/managedFields").and_then(Value::as_array).is_some_and(Vec::is_empty);
+        // An empty list of managers, which decoding leaves out, means that they are to be forgotten. Those of custom objects are
+        // read in a way that leaves it out in the real server, too.
+        let managers = body.pointer("/metadata/managedFields").and_then(Value::as_array);
+        let cleared = call.resource.definition().is_none() && managers.is_some_and(Vec::is_empty);
         let (mut object, warnings) = self.decoded(call, body)?;
         if cleared {
             meta::set(&mut object, "managedFields", Some(json!([{}])));
@@ -160,11 +161,7 @@ impl Server {
         if !causes.is_empty() {
             return Err(Failure::invalid(&resource.group, &resource.kind, &call.name, &causes));
         }
-        let same_managers = match (Managers::decode(&object), Managers::decode(old)) {
-            (Some(new), Some(old)) => new.same_but_times(&old),
-            _ => false,
-        };
-        if same_managers {
+        if manage::same_but_times(&object, old) {
             meta::set(&mut object, "managedFields", old.pointer("/metadata/managedFields").cloned());
         }
         let is_over = object.pointer("/metadata/deletionGracePeriodSeconds").is_none_or(|it| it == &json!(0));
@@ -179,7 +176,7 @@ impl Server {
             self.forget(&call.key());
             return Ok(Arc::new(object));
         }
-        if object == *old {
+        if object == *old && !self.unsettled.contains(&call.key()) {
             return Ok(Arc::new(object));
         }
         Ok(self.commit(call, object))

@@ -25,6 +25,7 @@ impl Options {
         let body: Value = match serde_json::from_slice(&call.request.body) {
             _ if call.request.body.is_empty() => json!({}),
             Ok(body) => body,
+            Err(_) if call.request.content_type().ends_with("protobuf") => call.body()?,
             Err(error) => {
                 return Err(Failure::bad_request(format!(
                     "couldn't get version/kind; json parse error: {error}"
@@ -93,8 +94,8 @@ impl Server {
         }
         let options = Options::read(call)?;
         let deleted = self.delete_one(call, &options)?;
-        let waits = options.orphan == Some(false) || options.propagation.as_deref() == Some("Foreground");
-        let status = if !deleted.gone && waits { 202 } else { 200 };
+        // Only the older of the two options says that something is still to be done.
+        let status = if !deleted.gone && options.orphan == Some(false) { 202 } else { 200 };
         if !deleted.gone || Strategy(&call.resource).shows_deleted() {
             return Ok((status, call.shown(&deleted.object)));
         }

@@ -17,6 +17,7 @@ pub use access::{Access, Grant};
 pub(crate) use call::Call;
 pub use proxy::Answer;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -24,7 +25,7 @@ use serde_json::{Value, json};
 use crate::api::{Failure, Method, Request, Response};
 use crate::custom;
 use crate::kinds::Kinds;
-use crate::read::Watch;
+use crate::read::{Form, Watch, shown};
 use crate::seed::Seed;
 use crate::store::{Key, ResourceId, Store};
 use crate::time::Time;
@@ -40,6 +41,8 @@ pub struct Server {
     pub(crate) seed: Seed,
     pub(crate) access: Access,
     pub(crate) answers: Vec<Answer>,
+    /// Custom objects that are stored otherwise than they are read: their next write is one even if it changes nothing.
+    pub(crate) unsettled: BTreeSet<Key>,
 }
 
 /// What the server answers.
@@ -72,6 +75,7 @@ impl Server {
             seed: Seed::new(seed),
             access: Access::All,
             answers: Vec::new(),
+            unsettled: BTreeSet::new(),
         };
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             let body = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
@@ -122,7 +126,8 @@ impl Server {
         match (request.method, call.name.is_empty(), call.subresource.as_str()) {
             (_, false, "scale") => {
                 let body = self.scale(&call)?;
-                whole(200, body)
+                let form = if call.form == Form::Metadata { Form::Metadata } else { Form::Whole };
+                whole(200, shown(&call.resource, &body, form, &call.now.text()))
             }
             (Method::Get, false, _) => {
                 if request.flag("watch") {
@@ -197,6 +202,7 @@ impl Server {
         if call.dry_run {
             return Arc::new(object);
         }
+        self.unsettled.remove(&call.key());
         let stored = self.store.put(call.key(), object);
         self.after_write(call, &stored);
         stored
@@ -222,6 +228,7 @@ impl Server {
     /// Removes an object for good: what it was last.
     pub(crate) fn forget(&mut self, key: &Key) -> Option<Value> {
         let last = self.store.remove(key)?;
+        self.unsettled.remove(key);
         let definitions = ResourceId {
             group: "apiextensions.k8s.io".to_owned(),
             plural: "customresourcedefinitions".to_owned(),

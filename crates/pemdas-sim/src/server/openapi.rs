@@ -12,6 +12,9 @@ use super::Server;
 use crate::api::{Failure, Response};
 use crate::kinds::{Body, Resource};
 
+/// Where schemas stand in documents of the newer form.
+const NEWER: &str = "#/components/schemas/";
+
 impl Server {
     pub(super) fn openapi(&self, path: &str, accept: &str) -> Response {
         let refused = || {
@@ -78,7 +81,7 @@ fn document(resources: &[Resource]) -> Value {
         paths.insert(format!("{path}/{{name}}"), json!({ "get": verb("get"), "patch": patch }));
     }
     json!({ "openapi": "3.0.0", "info": { "title": "Kubernetes", "version": pemdas_core::kube_types::version() },
-        "paths": paths, "components": { "schemas": schemas(resources, "#/components/schemas/") } })
+        "paths": paths, "components": { "schemas": schemas(resources, NEWER) } })
 }
 
 /// The schemas of kinds and of all types they are made of.
@@ -91,11 +94,18 @@ fn schemas(resources: &[Resource], prefix: &str) -> Map<String, Value> {
             Body::BuiltIn(kind) => open.extend(kind.body()),
             Body::Custom(definition) => {
                 let mut schema = definition.schema.clone();
-                if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-                    properties.insert("metadata".to_owned(), reference("meta/v1/ObjectMeta", prefix));
-                    for name in ["apiVersion", "kind"] {
-                        properties.entry(name).or_insert(json!({ "type": "string" }));
+                if !schema.get("properties").is_some_and(Value::is_object) {
+                    schema["properties"] = json!({});
+                }
+                // What every object has is said in the words of the built-in ones.
+                let said = |name: &str| Some(Type::find("core/v1/ConfigMap")?.field(name)?.doc());
+                for name in ["apiVersion", "kind", "metadata"] {
+                    let mut property = json!({ "type": "string" });
+                    if name == "metadata" {
+                        property = reference("meta/v1/ObjectMeta", prefix);
                     }
+                    property["description"] = json!(said(name).unwrap_or_default());
+                    schema["properties"][name] = property;
                 }
                 schema["x-kubernetes-group-version-kind"] =
                     json!([{ "group": resource.group, "version": resource.version, "kind": resource.kind }]);
@@ -120,7 +130,33 @@ fn schemas(resources: &[Resource], prefix: &str) -> Map<String, Value> {
         }
         found.insert(full_name(of.id()), schema);
     }
+    found.extend(single_values(prefix));
     found
+}
+
+const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
+const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+const FIELDS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1";
+
+/// Types of single values that have a name in the documents. The older form knows no values of two types.
+fn single_values(prefix: &str) -> Vec<(String, Value)> {
+    let either = |one: &str| {
+        if prefix == NEWER {
+            json!({ "oneOf": [{ "type": one }, { "type": "string" }] })
+        } else {
+            json!({ "type": "string" })
+        }
+    };
+    let mut int_or_string = either("integer");
+    int_or_string["format"] = json!("int-or-string");
+    int_or_string["description"] = json!(
+        "IntOrString is a type that can hold an int32 or a string.  When used in JSON or YAML marshalling and unmarshalling, it produces or consumes the inner type.  This allows you to have, for example, a JSON field that can accept a name or number."
+    );
+    vec![
+        (INT_OR_STRING.to_owned(), int_or_string),
+        (QUANTITY.to_owned(), either("number")),
+        (FIELDS.to_owned(), json!({ "type": "object" })),
+    ]
 }
 
 fn full_name(id: &str) -> String {
@@ -129,14 +165,21 @@ fn full_name(id: &str) -> String {
 }
 
 fn reference(id: &str, prefix: &str) -> Value {
-    json!({ "allOf": [{ "$ref": format!("{prefix}{}", full_name(id)) }] })
+    named(&full_name(id), prefix)
+}
+
+fn named(name: &str, prefix: &str) -> Value {
+    json!({ "allOf": [{ "$ref": format!("{prefix}{name}") }] })
 }
 
 fn schema_of(of: Type, prefix: &str, open: &mut Vec<Type>) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for field in of.fields() {
-        let mut schema = shape_schema(field.shape(), prefix, open);
+        let mut schema = match field.name {
+            "fieldsV1" => named(FIELDS, prefix),
+            _ => shape_schema(field.shape(), prefix, open),
+        };
         schema["description"] = json!(field.doc());
         match field.list_type() {
             Some(ListType::Map) => {
@@ -181,8 +224,8 @@ fn shape_schema(shape: Shape, prefix: &str, open: &mut Vec<Type>) -> Value {
         Shape::Int32 => json!({ "type": "integer", "format": "int32" }),
         Shape::Int64 => json!({ "type": "integer", "format": "int64" }),
         Shape::Double => json!({ "type": "number", "format": "double" }),
-        Shape::Quantity => json!({ "type": "string" }),
-        Shape::IntOrString => json!({ "type": "string", "format": "int-or-string" }),
+        Shape::Quantity => named(QUANTITY, prefix),
+        Shape::IntOrString => named(INT_OR_STRING, prefix),
         Shape::Object => json!({ "type": "object" }),
         Shape::Any | Shape::OneOf(_) => json!({}),
         Shape::List(item) => json!({ "type": "array", "items": shape_schema(item.shape(), prefix, open) }),

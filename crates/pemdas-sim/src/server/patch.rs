@@ -1,5 +1,7 @@
 //! Patches and server-side apply.
 
+use std::sync::Arc;
+
 use pemdas_core::kube_types::Shape;
 use serde_json::{Value, json};
 
@@ -26,10 +28,6 @@ impl Server {
         }
         if call.request.content_type() == APPLY {
             return self.apply(call);
-        }
-        if call.request.parameter("force").is_some() {
-            let cause = Cause::forbidden("force", "may not be specified for non-apply patch");
-            return Err(Failure::invalid("meta.k8s.io", "PatchOptions", "", &[cause]));
         }
         let is_built_in = matches!(call.resource.body, Body::BuiltIn(_));
         let accepted: &[&str] = if is_built_in {
@@ -124,10 +122,13 @@ impl Server {
         }
         let changed = managers.apply(of, &live, &applied, &writer, &ignored, force)?;
         let now = call.now.text();
+        let mut loose = false;
         let mut object = match changed {
             Some(object) => {
                 managers.touch(&writer, &now);
-                self.shaped(call, object).map_err(Failure::plain)?.object
+                let shaped = self.shaped(call, object.clone()).map_err(Failure::plain)?.object;
+                loose = call.resource.definition().is_some() && loses_metadata(&object, &shaped);
+                shaped
             }
             None => live.clone(),
         };
@@ -142,11 +143,37 @@ impl Server {
             }
             let object = self.placed(call, object)?;
             let object = self.insert(call, object, false)?;
+            if loose && !call.dry_run {
+                self.unsettled.insert(call.key());
+            }
             return Ok(Written { object, created: true, warnings: Vec::new() });
         };
         let object = self.placed(call, object)?;
-        let object = self.change(call, &old, object)?;
+        let object = self.change_loosely(call, &old, object, loose)?;
         Ok(Written { object, created: false, warnings: Vec::new() })
+    }
+
+    /// A change by an apply. What is applied to a custom object is stored as it is merged, empty maps of its metadata included, and
+    /// these are lost when it is read.
+    fn change_loosely(
+        &mut self,
+        call: &Call<'_>,
+        old: &Value,
+        object: Value,
+        loose: bool,
+    ) -> Result<Arc<Value>, Failure> {
+        if !loose {
+            return self.change(call, old, object);
+        }
+        let (key, revision) = (call.key(), self.store.revision());
+        let was_new = self.unsettled.insert(key.clone());
+        let changed = self.change(call, old, object);
+        if self.store.revision() != revision && self.store.get(&key).is_some() {
+            self.unsettled.insert(key);
+        } else if was_new {
+            self.unsettled.remove(&key);
+        }
+        changed
     }
 
     /// What is wrong with what is applied, before it is merged.
@@ -182,6 +209,14 @@ impl Server {
     }
 }
 
+/// Whether something of the metadata is not there any more.
+fn loses_metadata(before: &Value, after: &Value) -> bool {
+    let names =
+        |object: &Value| object.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+    let after = names(after);
+    names(before).keys().any(|name| !after.contains_key(name))
+}
+
 /// The fields that are not in the type, and items that have no key of their own.
 fn unfitting(of: TypeRef<'_>, value: &Value, path: &str, found: &mut Vec<String>) {
     match of.atom(value) {
@@ -200,7 +235,10 @@ fn unfitting(of: TypeRef<'_>, value: &Value, path: &str, found: &mut Vec<String>
             let mut seen: Vec<Element> = Vec::new();
             for (index, item) in value.as_array().into_iter().flatten().enumerate() {
                 match Element::of_item(items, item) {
-                    Err(why) => found.push(format!("{path}: element {index}: {why}")),
+                    Err(why) => {
+                        found.push(format!("{path}: element {index}: {why}"));
+                        return;
+                    }
                     Ok(key) if seen.contains(&key) => {
                         found.push(format!("{path}: duplicate entries for key {key}"));
                     }

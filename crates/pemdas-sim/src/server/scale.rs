@@ -5,8 +5,13 @@ use serde_json::{Value, json};
 use super::{Call, Server};
 use crate::api::{Failure, Method};
 use crate::kinds::Body;
+use crate::manage::Managers;
 use crate::meta;
 use crate::patch::{apply_json, apply_merge};
+use crate::typed::FieldSet;
+
+/// What the real server puts into a scale in place of a number that is not there.
+const UNSAID: i64 = i32::MIN as i64;
 
 impl Server {
     /// Reads or changes how many replicas an object wants.
@@ -26,13 +31,16 @@ impl Server {
                 "the spec replicas field \".{wanted_path}\" does not exist"
             )));
         }
-        let current = scale_of(call, &found);
+        let before = at(&found, &wanted_path).and_then(Value::as_i64);
+        let mut current = scale_of(call, &found);
         let wanted = match call.request.method {
             Method::Get => return Ok(current),
             Method::Put => call.body()?,
             Method::Patch => {
                 let patch: Value = serde_json::from_slice(&call.request.body)
                     .map_err(|error| Failure::bad_request(format!("error decoding patch: {error}")))?;
+                // A patch of a number that nothing says has to say one, be it 0.
+                current["spec"]["replicas"] = json!(before.unwrap_or(UNSAID));
                 let mut wanted = current;
                 match call.request.content_type() {
                     "application/json-patch+json" => {
@@ -44,18 +52,23 @@ impl Server {
             }
             _ => return Err(Failure::method_not_allowed()),
         };
-        let replicas = wanted.pointer("/spec/replicas").cloned().unwrap_or(json!(0));
+        let replicas = wanted.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(0);
+        if replicas == UNSAID {
+            return Err(Failure::bad_request(format!(
+                "the spec replicas field \".{wanted_path}\" cannot be empty"
+            )));
+        }
         let old = call.converted(&found);
         let mut object = old.clone();
-        // None wanted where nothing is said: nothing changes.
-        if at(&found, &wanted_path).is_some() || replicas != json!(0) {
-            put_at(&mut object, &wanted_path, replicas);
-        }
+        put_at(&mut object, &wanted_path, json!(replicas));
+        let mut managers = Managers::decode(&old).unwrap_or_default();
+        let path: Vec<&str> = wanted_path.split('.').collect();
+        managers.scale(&FieldSet::of_names(&path), before, replicas, &call.writer(false));
+        managers.put_into(&mut object);
         let version = meta::text(&wanted, "resourceVersion").to_owned();
         if !version.is_empty() {
             meta::set(&mut object, "resourceVersion", Some(json!(version)));
         }
-        let mut object = self.managed_update(call, &old, object);
         let inner = Call { subresource: String::new(), ..call.named(call.namespace.as_deref(), &call.name) };
         if version.is_empty() {
             meta::set(&mut object, "resourceVersion", Some(json!(meta::text(&old, "resourceVersion"))));

@@ -1,6 +1,6 @@
 //! Addresses of Services, and what other kinds get when they are created.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Call, Server};
 use crate::api::Failure;
@@ -19,7 +19,10 @@ impl Server {
             self.give_address(object);
         }
         if call.resource.is("batch", "jobs") {
-            Self::give_selector(object);
+            // Labels that the Job has from its template are one map with the template's in the real server.
+            let given = call.body().unwrap_or_default();
+            let own = given.pointer("/metadata/labels").and_then(Value::as_object);
+            Self::give_selector(object, own.is_none_or(Map::is_empty));
         }
         if call.resource.is("", "pods") && object.pointer("/spec/serviceAccountName").is_none() {
             object["spec"]["serviceAccountName"] = json!("default");
@@ -72,26 +75,36 @@ impl Server {
         if let Some(address) = given.filter(|it| Some(it) != old.pointer("/spec/clusterIP")) {
             object["spec"]["clusterIPs"] = json!([address]);
         }
-        for name in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
-            let missing = object
-                .pointer(&format!("/spec/{name}"))
-                .is_none_or(|it| it.is_null() || it == "" || it == &json!([]));
-            if let Some(value) = old.pointer(&format!("/spec/{name}")).filter(|_| missing) {
+        let missing = |object: &Value, name: &str| {
+            let value = object.pointer(&format!("/spec/{name}"));
+            value.is_none_or(|it| it.is_null() || it == "" || it == &json!([]))
+        };
+        for name in ["clusterIP", "clusterIPs", "ipFamilyPolicy"] {
+            if let Some(value) = old.pointer(&format!("/spec/{name}")).filter(|_| missing(object, name)) {
                 object["spec"][name] = value.clone();
             }
+        }
+        // The families are not kept but found again, where they can be.
+        if !missing(object, "ipFamilies") || missing(object, "ipFamilyPolicy") {
+            return;
+        }
+        let single = object.pointer("/spec/ipFamilyPolicy") == Some(&json!("SingleStack"));
+        let any = object.pointer("/spec/clusterIP") == Some(&json!("None")) && missing(object, "selector");
+        match (single, any) {
+            (true, _) => object["spec"]["ipFamilies"] = json!(["IPv4"]),
+            (false, true) => object["spec"]["ipFamilies"] = json!(["IPv4", "IPv6"]),
+            (false, false) => {}
         }
     }
 
     /// A Job finds its pods by its own uid.
-    fn give_selector(object: &mut Value) {
+    fn give_selector(object: &mut Value, shared: bool) {
         if object.pointer("/spec/manualSelector") == Some(&json!(true)) {
             return;
         }
         let uid = object.pointer("/metadata/uid").cloned().unwrap_or_default();
         let name = object.pointer("/metadata/name").cloned().unwrap_or_default();
         object["spec"]["selector"] = json!({ "matchLabels": { "batch.kubernetes.io/controller-uid": uid } });
-        // Labels that the Job has from its template are one map with the template's in the real server.
-        let shared = object.pointer("/metadata/labels") == object.pointer("/spec/template/metadata/labels");
         for (key, value) in [
             ("batch.kubernetes.io/controller-uid", &uid),
             ("batch.kubernetes.io/job-name", &name),

@@ -36,7 +36,35 @@ pub(crate) const KINDS: &[Kind] = &[
     kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims", true),
 ];
 
+/// What the object is called that ends a sequence.
+pub(crate) const END: &str = "the-end";
+
 impl Kind {
+    /// An object that every watch of a sequence sees.
+    pub(crate) fn end(&self) -> Value {
+        let mut object = match self.kind {
+            "PodTemplate" => {
+                json!({ "template": { "spec": { "containers": [{ "name": "a", "image": "a" }] } } })
+            }
+            "Service" => json!({ "spec": { "clusterIP": "None" } }),
+            "RoleBinding" => {
+                json!({ "roleRef": { "kind": "Role", "name": "a", "apiGroup": "rbac.authorization.k8s.io" } })
+            }
+            "NetworkPolicy" => json!({ "spec": { "podSelector": {} } }),
+            "ControllerRevision" => json!({ "revision": 1, "data": {} }),
+            _ => json!({}),
+        };
+        object["apiVersion"] = json!(self.api_version);
+        object["kind"] = json!(self.kind);
+        object["metadata"] = json!({ "name": END, "labels": { "app": "x" } });
+        object
+    }
+
+    /// The kind whose objects a path is about.
+    pub(crate) fn at(path: &str) -> Option<Self> {
+        KINDS.iter().find(|kind| kind.path("$NS") == path).copied()
+    }
+
     /// The path of its objects in a namespace.
     pub(crate) fn path(&self, namespace: &str) -> String {
         let root = if self.api_version.contains('/') { "apis" } else { "api" };
@@ -351,20 +379,23 @@ pub(crate) fn definition() -> Value {
             },
         },
     });
+    let version = |name: &str, stored: bool| {
+        json!({
+            "name": name, "served": true, "storage": stored,
+            "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": spec, "status": status } } },
+            "subresources": { "status": {}, "scale": {
+                "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector",
+            } },
+            "additionalPrinterColumns": [{ "name": "Size", "type": "integer", "jsonPath": ".spec.size" }],
+        })
+    };
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": { "name": "widgets.conformance.example.com" },
         "spec": {
             "group": "conformance.example.com", "scope": "Namespaced",
             "names": { "plural": "widgets", "singular": "widget", "kind": "Widget", "shortNames": ["wd"] },
-            "versions": [{
-                "name": "v1", "served": true, "storage": true,
-                "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": spec, "status": status } } },
-                "subresources": { "status": {}, "scale": {
-                    "specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector",
-                } },
-                "additionalPrinterColumns": [{ "name": "Size", "type": "integer", "jsonPath": ".spec.size" }],
-            }],
+            "versions": [version("v1", true), version("v2", false)],
         },
     })
 }

@@ -1,7 +1,8 @@
 //! Sequences of requests, generated from a seed.
 //!
 //! What a request needs to know of earlier answers (uids, resourceVersions) stands in it as a placeholder, because the two
-//! servers give different ones: `$UID:plural/name`, `$RV:plural/name`, `$OLDRV:plural/name`, `$CONTINUE`.
+//! servers give different ones: `$UID:plural/name`, `$RV:plural/name`, `$OLDRV:plural/name`, `$CONTINUE`, `$START` (the version
+//! with which the sequence began) and `$LAST` (the last version that was seen).
 
 use pemdas_sim::{Method, Request, Seed};
 use serde_json::{Value, json};
@@ -20,12 +21,92 @@ pub(crate) fn sequence(seed: u64, length: usize) -> Vec<Request> {
     let mut seed = Seed::new(seed.wrapping_mul(7919).wrapping_add(17));
     // A sequence is about few kinds, so that its requests meet.
     let kinds: Vec<Kind> = (0..2).map(|_| pick_kind(&mut seed)).collect();
-    (0..length)
+    let mut requests: Vec<Request> = (0..length)
         .map(|_| {
             let kind = kinds[usize::try_from(seed.below(2)).unwrap()];
             request(&mut seed, &kind)
         })
-        .collect()
+        .collect();
+    for request in &mut requests {
+        if chance(&mut seed, 15) {
+            other_version(request);
+        }
+    }
+    for kind in kinds {
+        let place = usize::try_from(seed.below(length as u64)).unwrap();
+        let more = past(&mut seed, &kind);
+        requests.splice(place..place, more);
+        if !kind.dry {
+            let place = usize::try_from(seed.below(length as u64)).unwrap();
+            requests.insert(place, watch(&mut seed, &kind));
+        }
+    }
+    requests
+}
+
+/// The same request in the other version of the custom kind; both are of one schema.
+fn other_version(request: &mut Request) {
+    let (one, other) = ("conformance.example.com/v1", "conformance.example.com/v2");
+    if request.path.contains(one) {
+        request.path = request.path.replace(one, other);
+        request.body =
+            String::from_utf8(std::mem::take(&mut request.body)).unwrap().replace(one, other).into_bytes();
+    }
+}
+
+/// Reading what was, or what is at least as new as something.
+fn past(seed: &mut Seed, kind: &Kind) -> Vec<Request> {
+    let all = kind.path("$NS");
+    let mut list = Request::new(Method::Get, &all);
+    let one = format!("$RV:{}/{}", kind.plural, pick(seed, NAMES));
+    let (version, matching) = match seed.below(12) {
+        0..4 => (one.as_str(), "Exact"),
+        4 => ("$START", "Exact"),
+        5 => ("$LAST", "Exact"),
+        6..9 => ("$LAST", *[&"NotOlderThan", &""][usize::try_from(seed.below(2)).unwrap()]),
+        9 => ("0", pick(seed, &["Exact", "Sometimes"])),
+        10 => ("", pick(seed, &["Exact", "NotOlderThan"])),
+        _ => ("some", ""),
+    };
+    set(&mut list, "resourceVersion", version);
+    set(&mut list, "resourceVersionMatch", matching);
+    if matching == "Exact" && chance(seed, 30) {
+        set(&mut list, "limit", "1");
+    }
+    // What is as new as the last version that was seen need not know of what was deleted after it: so something is written first.
+    let name = format!("fresh-{}", seed.below(1_000));
+    let body = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name } });
+    let fresh = Request::new(Method::Post, "/api/v1/namespaces/$NS/configmaps").json(JSON, &body);
+    vec![fresh.header("user-agent", "fresh"), list]
+}
+
+/// A watch, which is read when the sequence is over. All of them see what ends it.
+fn watch(seed: &mut Seed, kind: &Kind) -> Request {
+    let mut request = Request::new(Method::Get, &kind.path("$NS"));
+    set(&mut request, "watch", "1");
+    set(&mut request, "timeoutSeconds", "30");
+    match seed.below(8) {
+        0..3 => set(&mut request, "resourceVersion", "$START"),
+        3..5 => set(&mut request, "resourceVersion", "$LAST"),
+        5 => set(&mut request, "sendInitialEvents", "true"),
+        _ => {
+            set(&mut request, "sendInitialEvents", "true");
+            set(&mut request, "resourceVersionMatch", "NotOlderThan");
+            set(&mut request, "allowWatchBookmarks", "true");
+        }
+    }
+    match seed.below(6) {
+        0 => set(&mut request, "fieldSelector", "metadata.name!=a"),
+        1..3 => {
+            let selectors = ["app=x", "app", "app in (x,y)", "tier!=y", "!tier"];
+            set(&mut request, "labelSelector", pick(seed, &selectors));
+        }
+        _ => {}
+    }
+    if chance(seed, 15) {
+        request = request.header("accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+    }
+    request
 }
 
 fn pick_kind(seed: &mut Seed) -> Kind {

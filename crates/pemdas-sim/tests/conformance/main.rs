@@ -12,16 +12,22 @@ mod generate;
 mod normal;
 mod real;
 mod run;
+mod settled;
 
+use std::io::BufRead;
 use std::sync::OnceLock;
+
+use pemdas_sim::{Method, Reply, Request, Server, Time};
+use serde_json::Value;
 
 use real::Real;
 
-/// How many requests are sent unless `PEMDAS_CONFORMANCE_REQUESTS` says otherwise. Beyond these, differences are known that are
-/// not mended yet: `docs/design/simulator.md` lists them with their seeds.
-const REQUESTS: usize = 4_000;
-/// How many requests are one sequence, in a namespace of its own.
+/// How many requests are sent unless `PEMDAS_CONFORMANCE_REQUESTS` says otherwise.
+const REQUESTS: usize = 20_000;
+/// How many requests are one sequence, in a namespace of its own; watches and readings of the past come on top.
 const SEQUENCE: usize = 40;
+/// In how many namespaces it is seen what is left when all has settled, unless `PEMDAS_CONFORMANCE_NAMESPACES` says otherwise.
+const NAMESPACES: u64 = 30;
 /// How many sequences are sent at once: the real server waits for its disk most of the time.
 const THREADS: usize = 4;
 
@@ -64,4 +70,44 @@ fn the_simulator_answers_as_the_real_server_does() {
     });
     let failures = failures.into_inner().unwrap();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+#[test]
+fn the_same_is_left_when_all_has_settled() {
+    settled::run(real(), number("PEMDAS_CONFORMANCE_NAMESPACES").unwrap_or(NAMESPACES));
+}
+
+/// Watches from a version that is forgotten, and lists as of one that has not come.
+#[test]
+fn what_is_forgotten_or_has_not_come_is_refused_alike() {
+    let real = real();
+    let mut server = Server::new(1, Time(0));
+    let defined = Request::new(Method::Post, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions");
+    server.handle(Time(0), &defined.json("application/json", &bodies::definition()));
+    server.compact();
+    // Which version there is stands in what is said.
+    let plain = |answer: Value| answer.to_string().replace(|letter: char| letter.is_ascii_digit(), "");
+    for kind in ["/api/v1/configmaps", "/apis/conformance.example.com/v1/widgets"] {
+        let future = Request::new(Method::Get, &format!("{kind}?resourceVersion=999999999"));
+        let simulated = server.handle(Time(0), &future).whole().unwrap();
+        let (status, answer) = real.send(&future);
+        assert_eq!((status, plain(answer)), (simulated.status, plain(simulated.body)));
+
+        for query in
+            ["watch=1&resourceVersion=some", "watch=1&resourceVersionMatch=Exact", "sendInitialEvents=true"]
+        {
+            let wrong = Request::new(Method::Get, &format!("{kind}?{query}"));
+            let simulated = server.handle(Time(0), &wrong).whole().unwrap();
+            assert_eq!(real.send(&wrong), (simulated.status, simulated.body), "{query}");
+        }
+    }
+    // What built-in kinds were at the very beginning may still be known, but this kind came later.
+    let kind = "/apis/conformance.example.com/v1/widgets";
+    let past = Request::new(Method::Get, &format!("{kind}?watch=1&resourceVersion=1&timeoutSeconds=5"));
+    let Reply::Watch(mut watch) = server.handle(Time(0), &past) else { panic!("no watch") };
+    let simulated = server.poll(&mut watch, Time(0));
+    let told: Vec<String> = real.watch(&past).unwrap().lines().map(Result::unwrap).collect();
+    let told = told.iter().map(|line| plain(serde_json::from_str(line).unwrap()));
+    assert_eq!(told.collect::<Vec<_>>(), simulated.into_iter().map(plain).collect::<Vec<_>>());
+    assert!(watch.ended());
 }

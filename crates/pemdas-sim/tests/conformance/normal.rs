@@ -14,16 +14,24 @@ pub(crate) struct Side {
     uids: Vec<String>,
     versions: Vec<String>,
     next_page: String,
+    /// The version with which the sequence began, and the last one that was seen.
+    start: String,
+    last: u64,
     /// The part of a path that differs.
     namespace: String,
 }
 
+/// What controllers put into every namespace.
+pub(crate) const PUBLISHED: &str = "kube-root-ca.crt";
 /// What stands for something that was never seen.
 const NEVER: &str = "11111111-1111-4111-8111-111111111111";
 
 impl Side {
-    pub(crate) fn new(namespace: &str) -> Self {
-        Self { namespace: namespace.to_owned(), ..Self::default() }
+    /// In a namespace, in which something of this version was written last.
+    pub(crate) fn new(namespace: &str, version: &Value) -> Self {
+        let start = version.as_str().unwrap().to_owned();
+        let last = start.parse().unwrap();
+        Self { namespace: namespace.to_owned(), start, last, ..Self::default() }
     }
 
     /// The request with this server's own values in its placeholders.
@@ -33,6 +41,11 @@ impl Side {
         let page = &self.next_page;
         for (_, value) in &mut request.query {
             *value = value.replace("$CONTINUE", page);
+            let known = value.strip_prefix("$RV:").map(|place| self.objects.get(place));
+            if let Some(known) = known {
+                *value = known.and_then(|(_, all)| all.last()).unwrap_or(&self.start).clone();
+            }
+            *value = value.replace("$START", &self.start).replace("$LAST", &self.last.to_string());
         }
         request.query.retain(|(_, value)| !value.is_empty());
         if let Ok(body) = serde_json::from_slice::<Value>(&request.body) {
@@ -80,11 +93,28 @@ impl Side {
         self.normal(answer, "")
     }
 
+    /// Events of a watch with names in place of values, without the bookmarks that are sent from time to time.
+    pub(crate) fn events(&mut self, events: Vec<Value>) -> Value {
+        let marks = |event: &Value| event.pointer("/object/metadata/annotations").is_some();
+        let kept = events.into_iter().filter(|event| {
+            (event["type"] != "BOOKMARK" || marks(event)) && event["object"]["metadata"]["name"] != PUBLISHED
+        });
+        kept.map(|mut event| {
+            if event["type"] == "BOOKMARK" {
+                // That of the last change anywhere in the cluster.
+                event["object"]["metadata"]["resourceVersion"] = Value::Null;
+            }
+            self.normal(event, "")
+        })
+        .collect()
+    }
+
     fn learn(&mut self, plural: &str, object: &Value) {
         let text = |name: &str| object["metadata"][name].as_str().unwrap_or_default().to_owned();
         if text("name").is_empty() || text("uid").is_empty() {
             return;
         }
+        self.last = self.last.max(text("resourceVersion").parse().unwrap_or_default());
         let entry = self.objects.entry(format!("{plural}/{}", text("name"))).or_default();
         entry.0 = text("uid");
         if entry.1.last() != Some(&text("resourceVersion")) {
@@ -100,7 +130,8 @@ impl Side {
         format!("{kind}#{place}")
     }
 
-    fn normal(&mut self, value: Value, key: &str) -> Value {
+    /// An answer with names in place of values.
+    pub(crate) fn normal(&mut self, value: Value, key: &str) -> Value {
         match value {
             Value::Object(fields) => {
                 let is_list = fields.contains_key("items");
@@ -117,7 +148,7 @@ impl Side {
                 Value::Object(entries.collect())
             }
             Value::Array(items) => {
-                let items = items.into_iter().filter(|item| item["metadata"]["name"] != "kube-root-ca.crt");
+                let items = items.into_iter().filter(|item| item["metadata"]["name"] != PUBLISHED);
                 let mut items: Vec<Value> = items.map(|item| self.normal(item, "")).collect();
                 if key == "managedFields" {
                     items.sort_by_key(Value::to_string);
@@ -152,8 +183,13 @@ impl Side {
     }
 
     /// A message with uids and versions named.
-    fn message(&self, text: &str) -> String {
+    fn message(&mut self, text: &str) -> String {
         let mut text = text.replace(&self.namespace, "$NS");
+        // A version may be seen for the first time where it is said that another one is not it.
+        let recorded = text.split_once("in record (").and_then(|(_, rest)| rest.split_once(')'));
+        if let Some(version) = recorded.map(|(version, _)| version.to_owned()) {
+            Self::named(&mut self.versions, &version, "version");
+        }
         for (place, uid) in self.uids.iter().enumerate() {
             text = text.replace(uid, &format!("uid#{place}"));
         }

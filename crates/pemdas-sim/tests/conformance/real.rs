@@ -1,5 +1,6 @@
 //! The real API server.
 
+use std::io::BufReader;
 use std::time::Duration;
 
 use pemdas_sim::{Method, Request};
@@ -8,6 +9,9 @@ use serde_json::Value;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use crate::bodies;
+
+/// The events of a watch.
+pub(crate) type Events = BufReader<ureq::BodyReader<'static>>;
 
 /// A running API server.
 pub(crate) struct Real {
@@ -62,6 +66,22 @@ impl Real {
     }
 
     pub(crate) fn send(&self, request: &Request) -> (u16, Value) {
+        let mut answer = self.answer(request);
+        let status = answer.status().as_u16();
+        (status, answer.body_mut().with_config().limit(64 * 1024 * 1024).read_json().unwrap_or(Value::Null))
+    }
+
+    /// Begins a watch: its events, one in a line, if it is one.
+    pub(crate) fn watch(&self, request: &Request) -> Result<Events, (u16, Value)> {
+        let mut answer = self.answer(request);
+        let status = answer.status().as_u16();
+        if status == 200 {
+            return Ok(BufReader::new(answer.into_body().into_reader()));
+        }
+        Err((status, answer.body_mut().read_json().unwrap_or(Value::Null)))
+    }
+
+    fn answer(&self, request: &Request) -> ureq::http::Response<ureq::Body> {
         let query: Vec<String> =
             request.query.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
         let target = format!("{}{}?{}", self.server, request.path, query.join("&"));
@@ -70,13 +90,11 @@ impl Real {
             builder = builder.header(name, value);
         }
         let builder = builder.header("authorization", format!("Bearer {}", self.token));
-        let mut answer = if request.body.is_empty() {
+        if request.body.is_empty() {
             self.agent.run(builder.body(()).unwrap()).unwrap()
         } else {
             self.agent.run(builder.body(request.body.clone()).unwrap()).unwrap()
-        };
-        let status = answer.status().as_u16();
-        (status, answer.body_mut().with_config().limit(64 * 1024 * 1024).read_json().unwrap_or(Value::Null))
+        }
     }
 }
 

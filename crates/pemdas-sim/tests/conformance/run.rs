@@ -1,15 +1,17 @@
 //! Running a sequence on both servers, and making a failing one short.
 
+use std::collections::BTreeSet;
+use std::io::BufRead;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use pemdas_sim::{Method, Request, Server, Time};
+use pemdas_sim::{Method, Reply, Request, Server, Time, Watch};
 use serde_json::{Value, json};
 
-use crate::bodies;
+use crate::bodies::{self, END, Kind};
 use crate::differences::{Answer, agree};
 use crate::generate;
-use crate::normal::Side;
-use crate::real::Real;
+use crate::normal::{PUBLISHED, Side};
+use crate::real::{Events, Real};
 
 /// Where two answers differ.
 struct Mismatch {
@@ -44,48 +46,116 @@ fn name(number: usize) -> String {
 fn run(real: &Real, requests: &[Request]) -> Option<Mismatch> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let mut now = Time(1_700_000_000_000);
+    let now = Time(1_700_000_000_000);
     let mut server = Server::new(number as u64, now);
     let definition = Request::new(Method::Post, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions");
     let definition = definition.json("application/json", &bodies::definition());
     let defined = server.handle(now, &definition).whole().unwrap();
     assert_eq!(defined.status, 201, "{}", defined.body);
-    assert_eq!(server.handle(now, &namespace(number)).whole().unwrap().status, 201);
+    let made = server.handle(now, &namespace(number)).whole().unwrap();
+    assert_eq!(made.status, 201);
     let (status, answer) = real.send(&namespace(number));
     assert_eq!(status, 201, "{answer}");
     // The controllers of the test bed put one ConfigMap into every namespace; without it, pages of lists would end elsewhere.
-    let published = published(real, number);
-    assert_eq!(server.handle(now, &published).whole().unwrap().status, 201);
-    let (mut there, mut here) = (Side::new(&name(number)), Side::new(&name(number)));
+    let (published, version) = published(real, number);
+    let here = server.handle(now, &published).whole().unwrap();
+    assert_eq!(here.status, 201);
+    let mut both = Both {
+        real,
+        server,
+        now,
+        there: Side::new(&name(number), &version),
+        here: Side::new(&name(number), &here.body["metadata"]["resourceVersion"]),
+        watches: Vec::new(),
+    };
     for (index, request) in requests.iter().enumerate() {
-        now = now.after(1_000);
-        let (status, answer) = real.send(&there.filled(request));
-        let real_answer = (status, there.read(request, status, answer));
-        let simulated = server.handle(now, &here.filled(request)).whole().unwrap();
-        let simulated = (simulated.status, here.read(request, simulated.status, simulated.body));
-        if !agree(request, &real_answer, &simulated) {
-            return Some(Mismatch {
-                after: index + 1,
-                request: request.clone(),
-                real: real_answer,
-                simulated,
-            });
+        if let Some((real, simulated)) = both.send(request) {
+            return Some(Mismatch { after: index + 1, request: request.clone(), real, simulated });
         }
     }
-    None
+    let (request, real, simulated) = both.watched()?;
+    Some(Mismatch { after: requests.len(), request, real, simulated })
 }
 
-/// The request that gives the simulator what controllers put into a namespace of the real server.
-fn published(real: &Real, number: usize) -> Request {
+/// Both servers in the middle of a sequence.
+struct Both<'a> {
+    real: &'a Real,
+    server: Server,
+    now: Time,
+    there: Side,
+    here: Side,
+    watches: Vec<(Request, Events, Watch)>,
+}
+
+impl Both<'_> {
+    /// Sends a request to both; the answers, if they differ.
+    fn send(&mut self, request: &Request) -> Option<(Answer, Answer)> {
+        self.now = self.now.after(1_000);
+        let (there, here) = (self.there.filled(request), self.here.filled(request));
+        let simulated = self.server.handle(self.now, &here);
+        let (real, simulated) = if request.flag("watch") {
+            match (self.real.watch(&there), simulated) {
+                (Ok(events), Reply::Watch(watch)) => {
+                    self.watches.push((request.clone(), events, *watch));
+                    return None;
+                }
+                (real, simulated) => {
+                    let simulated = simulated.whole().map(|it| (it.status, it.body));
+                    (real.err().unwrap_or_default(), simulated.unwrap_or_default())
+                }
+            }
+        } else {
+            let simulated = simulated.whole().unwrap();
+            (self.real.send(&there), (simulated.status, simulated.body))
+        };
+        let real = (real.0, self.there.read(request, real.0, real.1));
+        let simulated = (simulated.0, self.here.read(request, simulated.0, simulated.1));
+        (!agree(request, &real, &simulated)).then_some((real, simulated))
+    }
+
+    /// Ends the watches and compares what they have told.
+    fn watched(&mut self) -> Option<(Request, Answer, Answer)> {
+        let paths: BTreeSet<String> = self.watches.iter().map(|(watch, ..)| watch.path.clone()).collect();
+        for path in paths {
+            let end = Kind::at(&path).unwrap().end();
+            let request = Request::new(Method::Post, &path).json("application/json", &end);
+            let request = request.header("user-agent", "end");
+            if let Some((real, simulated)) = self.send(&request) {
+                return Some((request, real, simulated));
+            }
+        }
+        for (request, events, mut watch) in std::mem::take(&mut self.watches) {
+            let mut told = Vec::new();
+            for line in events.lines() {
+                let event: Value = serde_json::from_str(&line.unwrap()).unwrap();
+                let is_end = event["object"]["metadata"]["name"] == END;
+                told.push(event);
+                if is_end {
+                    break;
+                }
+            }
+            let real = (200, self.there.events(told));
+            let simulated = (200, self.here.events(self.server.poll(&mut watch, self.now)));
+            if !agree(&request, &real, &simulated) {
+                return Some((request, real, simulated));
+            }
+        }
+        None
+    }
+}
+
+/// The request that gives the simulator what controllers put into a namespace of the real server, and the version of that.
+fn published(real: &Real, number: usize) -> (Request, Value) {
     let maps = format!("/api/v1/namespaces/{}/configmaps", name(number));
-    let one = Request::new(Method::Get, &format!("{maps}/kube-root-ca.crt"));
+    let one = Request::new(Method::Get, &format!("{maps}/{PUBLISHED}"));
     loop {
         let (status, there) = real.send(&one);
         if status == 200 {
             let metadata =
                 json!({ "name": there["metadata"]["name"], "annotations": there["metadata"]["annotations"] });
             let body = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": there["data"] });
-            return Request::new(Method::Post, &maps).json("application/json", &body);
+            let request = Request::new(Method::Post, &maps).json("application/json", &body);
+            return (request, there["metadata"]["resourceVersion"].clone());
         }
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
