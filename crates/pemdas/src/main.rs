@@ -3,6 +3,7 @@
 mod cli;
 mod draw;
 mod explain;
+mod import;
 mod input;
 mod live;
 mod load;

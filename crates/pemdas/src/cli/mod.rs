@@ -6,6 +6,7 @@ mod crds;
 mod explain;
 mod extras;
 mod graph;
+mod import;
 mod plan;
 mod run;
 
@@ -35,6 +36,7 @@ enum Command {
     Crds(crds::Crds),
     Explain(explain::Explain),
     Graph(graph::Graph),
+    Import(import::Import),
     Run(run::Run),
     Plan(plan::Plan),
     Completions(extras::Completions),
@@ -77,6 +79,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Crds(crds) => crds.run(arguments.color),
         Command::Explain(explain) => explain.run(arguments.color),
         Command::Graph(graph) => graph.run(arguments.color),
+        Command::Import(import) => import.run(arguments.color),
         Command::Run(run) => run.run(arguments.color),
         Command::Plan(plan) => plan.run(arguments.color),
         Command::Completions(completions) => completions.run(),
