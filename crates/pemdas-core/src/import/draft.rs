@@ -244,9 +244,15 @@ fn remarks(object: &Object, template: &Expression) -> Vec<String> {
         What::Record(fields) => fields.iter().find(|it| it.0 == name).map(|it| it.1.clone()),
         _ => None,
     };
-    let name = field(template, "metadata").and_then(|it| field(&it, "name"));
-    if name.is_some_and(|it| fixed(&it.what)) {
-        remarks.push("The name is not made from the root's: all instances mean the same object.".to_owned());
+    let metadata = field(template, "metadata");
+    let part = |name: &str| metadata.as_ref().and_then(|it| field(it, name));
+    if part("name").is_some_and(|it| fixed(&it.what)) {
+        let remark = match part("namespace") {
+            Some(space) if !fixed(&space.what) => None,
+            None if object.namespaced => Some("all instances of a namespace mean the same object."),
+            _ => Some("all instances mean the same object."),
+        };
+        remarks.extend(remark.map(|it| format!("The name is not made from the root's: {it}")));
     }
     remarks
 }

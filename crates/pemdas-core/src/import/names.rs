@@ -79,7 +79,9 @@ fn home(objects: &[Object]) -> String {
 /// The longest beginning that most names share; of objects without one, what their labels say, where they live, or what they are from.
 fn instance(objects: &[Object], wishes: &Wishes) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for object in objects {
+    // What every namespace has under the same name says nothing of the instance.
+    let mut seen = BTreeSet::new();
+    for object in objects.iter().filter(|it| seen.insert((&it.kind, &it.name))) {
         let ends = object.name.match_indices('-').map(|(at, _)| at).chain([object.name.len()]);
         for begin in ends.filter_map(|end| object.name.get(..end)) {
             let long = begin.len() > 1 || begin.len() == object.name.len();
@@ -228,6 +230,14 @@ fn nodes(objects: &[Object], instance: &str, taken: &[String]) -> Vec<String> {
         let mut tries = Vec::new();
         if meant.get(rest.as_str()) == Some(&index) && !rest.is_empty() {
             tries.push(rest.clone());
+        }
+        // The same name in several namespaces: where it lives tells it apart.
+        let twin = |it: &Object| {
+            it.kind == object.kind && it.name == object.name && it.namespace != object.namespace
+        };
+        if objects.iter().any(twin) && !rest.is_empty() {
+            let space = object.namespace.strip_prefix(instance).unwrap_or(&object.namespace);
+            tries.push(format!("{}_{rest}", snake(space)));
         }
         tries.push(match rest.is_empty() {
             true => kind.clone(),

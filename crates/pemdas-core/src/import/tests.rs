@@ -24,7 +24,7 @@ fn the_instance_is_what_most_names_begin_with() {
         (&["my-shop-api", "my-shop-db"], "my-shop", &["api", "db"]),
         (&["alone"], "alone", &["config_map"]),
         (&["web", "redis", "Not.A.Label"], "app", &["web", "redis", "not_a_label"]),
-        (&["x-root", "x-self", "x-1"], "x", &["root_config_map", "self_config_map", "config_map_1"]),
+        (&["xy-root", "xy-self", "xy-1"], "xy", &["root_config_map", "self_config_map", "config_map_1"]),
     ] {
         let (is, nodes) = nodes(names);
         assert_eq!((is.as_str(), nodes), (instance, wanted.iter().map(|it| (*it).to_owned()).collect()));
@@ -50,7 +50,7 @@ fn the_same_value_is_one_parameter_and_counts_are_not() {
             "template": { "spec": { "containers": [{ "name": "c", "image": image, "env": [
                 { "name": "REGION", "value": "eu-central-1" }, { "name": "PASSWORD", "value": "hunter2" }] }] } } } })
     };
-    let draft = drafted(&[server("a-one", "x:1"), server("a-two", "x:1")]);
+    let draft = drafted(&[server("web-one", "x:1"), server("web-two", "x:1")]);
     let names: Vec<_> = draft.parameters.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(
         names,
@@ -86,12 +86,22 @@ fn a_namespace_that_comes_along_makes_the_root_live_beside_namespaces() {
 }
 
 #[test]
+fn the_same_name_in_two_namespaces_is_told_apart_by_them() {
+    let within = |namespace: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "limits", "namespace": namespace } });
+    let space = |name: &str| json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+    let draft = drafted(&[space("team-a"), space("team-b"), within("team-a"), within("team-b")]);
+    let names: Vec<_> = draft.nodes.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!((draft.instance.as_str(), names), ("team", vec!["a", "b", "limits", "b_limits"]));
+    assert!(draft.nodes.iter().all(|it| it.remarks.is_empty()), "each instance has namespaces of its own");
+}
+
+#[test]
 fn an_owner_needs_what_it_owned() {
     let owner =
-        json!({ "apiVersion": "example.org/v1", "kind": "App", "metadata": { "name": "x" }, "spec": {} });
-    let mut owned = map("x-map");
+        json!({ "apiVersion": "example.org/v1", "kind": "App", "metadata": { "name": "xy" }, "spec": {} });
+    let mut owned = map("xy-map");
     owned["metadata"]["ownerReferences"] =
-        json!([{ "apiVersion": "example.org/v1", "kind": "App", "name": "x", "uid": "1" }]);
+        json!([{ "apiVersion": "example.org/v1", "kind": "App", "name": "xy", "uid": "1" }]);
     let draft = drafted(&[owned, owner]);
     assert_eq!(draft.needs, ["app"]);
     assert_eq!(draft.nodes[1].edges[0].to, "map");

@@ -141,7 +141,9 @@ fn grouped(all: Vec<Candidate>) -> Vec<Vec<Candidate>> {
     }
     groups
         .retain(|group| group.first().is_some_and(|it| it.role != Role::Setting) || group.len() >= REPEATED);
-    groups.sort_by_key(|group| group.first().map(|it| it.role));
+    // What runs comes before what prepares it.
+    let prepares = |it: &Candidate| it.path.iter().any(|it| it == "initContainers");
+    groups.sort_by_key(|group| group.first().map(|it| (it.role, group.iter().all(prepares))));
     groups.truncate(MAX_PARAMETERS);
     groups
 }
@@ -166,6 +168,10 @@ fn names(groups: &[Vec<Candidate>], objects: &[Object], named: &Named) -> Vec<St
         if first.role == Role::Image && !first.hint.is_empty() {
             tries.push(with(&first.hint));
             tries.push(with(&format!("{node}_{}", first.hint)));
+        }
+        if first.role == Role::Host {
+            let label = first.value.as_str().and_then(|it| it.split('.').next()).unwrap_or_default();
+            tries.push(with(label));
         }
         tries.push(with(node));
         tries.push(with(&format!("{node}_{}", objects[first.object].kind)));
