@@ -19,6 +19,7 @@ pub mod digest;
 pub mod evaluate;
 pub mod graph;
 pub mod health;
+pub mod import;
 pub mod kube_types;
 pub mod ledger;
 pub mod packed;

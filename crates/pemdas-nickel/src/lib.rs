@@ -53,6 +53,7 @@ mod limits;
 mod memo;
 mod memory;
 pub mod outline;
+pub mod print;
 pub mod renderer;
 mod request;
 mod sandbox;

@@ -4,6 +4,7 @@ mod cli;
 mod demo;
 mod draw;
 mod explain;
+mod import;
 mod input;
 mod live;
 mod load;

@@ -156,6 +156,45 @@ fn a_broken_blueprint_is_drawn_as_far_as_it_is_understood() {
 }
 
 #[test]
+fn an_import_writes_all_or_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let target = folder.path().join("out");
+    let import = |input: &str, more: &[&str]| {
+        let mut child = pemdas()
+            .args(["import", "-", "-o"])
+            .arg(&target)
+            .args(more)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("it reads");
+        let output = child.wait_with_output().expect("it ends");
+        spoke_plainly(&output);
+        output.status.code()
+    };
+    let map = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{ name: {name} }}\n");
+    assert_eq!(import(&format!("{}---\nno: object\n", map("one")), &[]), Some(2));
+    assert!(!target.exists(), "the good half is not written either");
+    assert_eq!(import(&map("one"), &[]), Some(0));
+    let main = fs::read_to_string(target.join("main.ncl")).expect("a blueprint");
+    assert_eq!(import(&map("two"), &[]), Some(2), "it is there already");
+    assert_eq!(fs::read_to_string(target.join("main.ncl")).expect("a blueprint"), main);
+    assert_eq!(import(&map("two"), &["--force"]), Some(0));
+    let names = |folder: &std::path::Path| {
+        let mut names: Vec<_> = fs::read_dir(folder)
+            .expect("a folder")
+            .map(|it| it.expect("a file").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&target), ["main.ncl", "sample"], "nothing is left lying about");
+    assert_eq!(names(&target.join("sample")), ["one.yaml", "two.yaml"]);
+}
+
+#[test]
 fn a_code_is_explained() {
     let output = pemdas().args(["check", "--explain", "pm0116"]).output().expect("it runs");
     assert_eq!(output.status.code(), Some(0));

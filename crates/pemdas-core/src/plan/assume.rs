@@ -67,6 +67,10 @@ pub(super) fn healthy(object: &mut Value, observes_generation: bool) {
             set(object, &FieldPath::of(&["status", "phase"]), json!("Running"));
             condition(object, "Ready", "True", None);
         }
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => {
+            condition(object, "NamesAccepted", "True", None);
+            condition(object, "Established", "True", None);
+        }
         ("", "PersistentVolumeClaim") => {
             set(object, &FieldPath::of(&["status", "phase"]), json!("Bound"));
         }

@@ -7,6 +7,7 @@ mod demo;
 mod explain;
 mod extras;
 mod graph;
+mod import;
 mod plan;
 mod run;
 
@@ -37,6 +38,7 @@ enum Command {
     Demo(demo::Demo),
     Explain(explain::Explain),
     Graph(graph::Graph),
+    Import(import::Import),
     Run(run::Run),
     Plan(plan::Plan),
     Completions(extras::Completions),
@@ -80,6 +82,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Demo(demo) => demo.run(arguments.color),
         Command::Explain(explain) => explain.run(arguments.color),
         Command::Graph(graph) => graph.run(arguments.color),
+        Command::Import(import) => import.run(arguments.color),
         Command::Run(run) => run.run(arguments.color),
         Command::Plan(plan) => plan.run(arguments.color),
         Command::Completions(completions) => completions.run(),

@@ -1,0 +1,327 @@
+//! Literals that look as if another instance would have others: images, counts, hosts, sizes, and values that stand in
+//! several places.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::{Object, Parameter, Path, is_data, is_opaque};
+use crate::{
+    import::{
+        Contract,
+        names::{Named, camel},
+        tree::{Content, Tree},
+    },
+    kube_types::format,
+};
+
+/// How many times a value has to stand somewhere to be a setting.
+const REPEATED: usize = 2;
+/// How many parameters are proposed.
+const MAX_PARAMETERS: usize = 60;
+
+/// What a literal is, in the order in which parameters are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Role {
+    Image,
+    Replicas,
+    MinReplicas,
+    MaxReplicas,
+    Host,
+    Storage,
+    StorageClass,
+    Schedule,
+    Setting,
+}
+
+impl Role {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Image => "image",
+            Self::Replicas => "replicas",
+            Self::MinReplicas => "minReplicas",
+            Self::MaxReplicas => "maxReplicas",
+            Self::Host => "host",
+            Self::Storage => "storage",
+            Self::StorageClass => "storageClass",
+            Self::Schedule => "schedule",
+            Self::Setting => "setting",
+        }
+    }
+
+    fn contract(self, value: &Value) -> Contract {
+        match self {
+            Self::Image | Self::Schedule => Contract::NonEmpty,
+            Self::Replicas | Self::MinReplicas | Self::MaxReplicas => Contract::Natural,
+            Self::Host if value.as_str().is_some_and(|it| format::dns_subdomain(it).is_ok()) => {
+                Contract::Host
+            }
+            Self::Host => Contract::NonEmpty,
+            Self::Storage => Contract::Quantity,
+            Self::StorageClass | Self::Setting => Contract::Text,
+        }
+    }
+
+    /// Whether two places with the same value mean the same.
+    fn is_shared(self) -> bool {
+        !matches!(self, Self::Replicas | Self::MinReplicas | Self::MaxReplicas)
+    }
+
+    fn doc(self, title: &str, hint: &str) -> String {
+        match self {
+            Self::Image if hint.is_empty() => format!("Image of {title}."),
+            Self::Image => format!("Image of the container {hint} of {title}."),
+            Self::Replicas => format!("How many pods {title} has."),
+            Self::MinReplicas => format!("How many pods {title} leaves at least."),
+            Self::MaxReplicas => format!("How many pods {title} makes at most."),
+            Self::Host => format!("Name of the host that {title} answers for."),
+            Self::Storage => format!("How much storage {title} asks for."),
+            Self::StorageClass => format!("Class of the storage of {title}."),
+            Self::Schedule => format!("When {title} runs, as cron writes it."),
+            Self::Setting => format!("The setting {hint}."),
+        }
+    }
+}
+
+struct Candidate {
+    object: usize,
+    path: Path,
+    role: Role,
+    value: Value,
+    /// The container, or the name of the setting.
+    hint: String,
+}
+
+/// The parameters, and where each is read.
+pub(super) struct Found {
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) places: BTreeMap<(usize, Path), String>,
+}
+
+/// Finds the parameters of some objects.
+pub(super) fn find(objects: &[Object], named: &Named) -> Found {
+    let classes: BTreeSet<&str> =
+        objects.iter().filter(|it| it.kind == "StorageClass").map(|it| it.name.as_str()).collect();
+    let mut all = Vec::new();
+    for (index, object) in objects.iter().enumerate().filter(|(_, it)| !is_opaque(it)) {
+        let mut search =
+            Search { index, object, named, classes: &classes, path: Vec::new(), found: &mut all };
+        search.visit(&object.tree);
+    }
+    let groups = grouped(all);
+    let names = names(&groups, objects, named);
+    let mut found = Found { parameters: Vec::new(), places: BTreeMap::new() };
+    for (group, name) in groups.iter().zip(names) {
+        let Some(first) = group.first() else { continue };
+        for it in group {
+            found.places.insert((it.object, it.path.clone()), name.clone());
+        }
+        found.parameters.push(Parameter {
+            name,
+            contract: first.role.contract(&first.value),
+            doc: first.role.doc(&objects[first.object].title(), &first.hint),
+            value: first.value.clone(),
+            has_default: !matches!(first.role, Role::Image | Role::Host),
+        });
+    }
+    found
+}
+
+/// What means the same together, in the order of roles and of places.
+fn grouped(all: Vec<Candidate>) -> Vec<Vec<Candidate>> {
+    let mut groups: Vec<Vec<Candidate>> = Vec::new();
+    for one in all {
+        let same = |it: &Candidate| {
+            it.role == one.role && it.value == one.value && (one.role.is_shared() || it.object == one.object)
+        };
+        match groups.iter_mut().find(|group| group.first().is_some_and(same)) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
+        .retain(|group| group.first().is_some_and(|it| it.role != Role::Setting) || group.len() >= REPEATED);
+    // What runs comes before what prepares it.
+    let prepares = |it: &Candidate| it.path.iter().any(|it| it == "initContainers");
+    groups.sort_by_key(|group| group.first().map(|it| (it.role, group.iter().all(prepares))));
+    groups.truncate(MAX_PARAMETERS);
+    groups
+}
+
+/// A name for each group: its role alone where there is one of it, else with what it belongs to.
+fn names(groups: &[Vec<Candidate>], objects: &[Object], named: &Named) -> Vec<String> {
+    let mut used: BTreeSet<String> = BTreeSet::new();
+    let role_of = |group: &Vec<Candidate>| group.first().map(|it| it.role);
+    let mut names = Vec::new();
+    for group in groups {
+        let Some(first) = group.first() else { continue };
+        let base = first.role.name();
+        let alone = groups.iter().filter(|it| role_of(it) == Some(first.role)).count() == 1;
+        let node = named.nodes.get(first.object).map(String::as_str).unwrap_or_default();
+        let with = |words: &str| camel(&format!("{words}_{base}"), false);
+        let mut tries = Vec::new();
+        if first.role == Role::Setting {
+            tries.push(camel(&first.hint, false));
+        } else if alone || objects[first.object].name == named.instance {
+            tries.push(base.to_owned());
+        }
+        if first.role == Role::Image && !first.hint.is_empty() {
+            tries.push(with(&first.hint));
+            tries.push(with(&format!("{node}_{}", first.hint)));
+        }
+        if first.role == Role::Host {
+            let label = first.value.as_str().and_then(|it| it.split('.').next()).unwrap_or_default();
+            tries.push(with(label));
+        }
+        tries.push(with(node));
+        tries.push(with(&format!("{node}_{}", objects[first.object].kind)));
+        let fits = |it: &&String| {
+            it.starts_with(|it: char| it.is_ascii_lowercase()) && it.len() <= 60 && !used.contains(*it)
+        };
+        let name = tries.iter().find(fits).cloned();
+        let name = name.or_else(|| (2..).map(|it| format!("{base}{it}")).find(|it| !used.contains(it)));
+        let name = name.unwrap_or_else(|| base.to_owned());
+        used.insert(name.clone());
+        names.push(name);
+    }
+    names
+}
+
+struct Search<'a, 'b> {
+    index: usize,
+    object: &'a Object,
+    named: &'a Named,
+    classes: &'a BTreeSet<&'a str>,
+    path: Path,
+    found: &'b mut Vec<Candidate>,
+}
+
+impl Search<'_, '_> {
+    fn visit(&mut self, tree: &Tree) {
+        match &tree.content {
+            Content::List(items) => {
+                for (at, item) in items.iter().enumerate() {
+                    self.path.push(format!("[{at}]"));
+                    self.host_in_list(item);
+                    self.visit(item);
+                    self.path.pop();
+                }
+            }
+            Content::Record(fields) => {
+                for field in fields {
+                    self.path.push(field.name.clone());
+                    if let Some((role, hint)) = self.role(tree, &field.value) {
+                        self.take(role, hint, &field.value);
+                    }
+                    self.visit(&field.value);
+                    self.path.pop();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn take(&mut self, role: Role, hint: String, value: &Tree) {
+        let value = value.to_json();
+        self.found.push(Candidate { object: self.index, path: self.path.clone(), role, value, hint });
+    }
+
+    fn is(&self, pattern: &[&str]) -> bool {
+        let item = |it: &str| it.starts_with('[') && it.ends_with(']');
+        self.path.len() == pattern.len()
+            && self
+                .path
+                .iter()
+                .zip(pattern)
+                .all(|(is, wants)| if *wants == "[]" { item(is) } else { is == wants })
+    }
+
+    fn ends(&self, pattern: &[&str]) -> bool {
+        self.path.len() >= pattern.len()
+            && self.path.iter().rev().zip(pattern.iter().rev()).all(|(is, wants)| is == wants)
+    }
+
+    fn host_in_list(&mut self, item: &Tree) {
+        let kind = self.object.kind.as_str();
+        let is = (kind == "Ingress" && self.is(&["spec", "tls", "[]", "hosts", "[]"]))
+            || (["HTTPRoute", "GRPCRoute", "TLSRoute"].contains(&kind)
+                && self.is(&["spec", "hostnames", "[]"]))
+            || (kind == "Certificate" && self.is(&["spec", "dnsNames", "[]"]));
+        if is && matches!(&item.content, Content::Text(text) if !text.is_empty()) {
+            self.take(Role::Host, String::new(), item);
+        }
+    }
+
+    /// What the field at the path is, and what it is called.
+    fn role(&self, record: &Tree, value: &Tree) -> Option<(Role, String)> {
+        if is_data(self.object, &self.path) {
+            return self.setting_in_data(value);
+        }
+        let last = self.path.last().map(String::as_str).unwrap_or_default();
+        let kind = self.object.kind.as_str();
+        let none = String::new;
+        match &value.content {
+            Content::Text(text) => {
+                let plain = !text.is_empty() && !text.contains(char::is_whitespace);
+                match last {
+                    "image" if plain => {
+                        let hint = record.text(&["name"]).unwrap_or_default();
+                        Some((Role::Image, hint.to_owned()))
+                    }
+                    "host" if kind == "Ingress" && plain && self.is(&["spec", "rules", "[]", "host"]) => {
+                        Some((Role::Host, none()))
+                    }
+                    "storage" if self.is_storage() => Some((Role::Storage, none())),
+                    "storageClassName" if plain && !self.classes.contains(text.as_str()) => {
+                        Some((Role::StorageClass, none()))
+                    }
+                    "schedule" if kind == "CronJob" && self.path.len() == 2 => Some((Role::Schedule, none())),
+                    "value" if self.path.iter().rev().nth(2).is_some_and(|it| it == "env") => {
+                        self.setting(record.text(&["name"])?, text)
+                    }
+                    _ => None,
+                }
+            }
+            Content::Number(number) if number.is_u64() && self.path.len() == 2 && self.path[0] == "spec" => {
+                let scaled =
+                    ["Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"].contains(&kind);
+                let custom = self.object.group().contains('.') && !self.object.group().ends_with(".k8s.io");
+                match last {
+                    "replicas" if scaled || custom => Some((Role::Replicas, none())),
+                    "minReplicas" if kind == "HorizontalPodAutoscaler" => Some((Role::MinReplicas, none())),
+                    "maxReplicas" if kind == "HorizontalPodAutoscaler" => Some((Role::MaxReplicas, none())),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn is_storage(&self) -> bool {
+        self.ends(&["resources", "requests", "storage"])
+            && !self.path.iter().any(|it| it.ends_with("ontainers"))
+            || (self.object.kind == "PersistentVolume" && self.is(&["spec", "capacity", "storage"]))
+    }
+
+    fn setting_in_data(&self, value: &Tree) -> Option<(Role, String)> {
+        match &value.content {
+            Content::Text(text) if self.object.kind == "ConfigMap" && self.path.len() == 2 => {
+                self.setting(self.path.last()?, text)
+            }
+            _ => None,
+        }
+    }
+
+    /// A value that is worth a name if it stands in several places. What may be secret is not spread any further.
+    fn setting(&self, key: &str, text: &str) -> Option<(Role, String)> {
+        let lower = key.to_ascii_lowercase();
+        let secret = ["password", "passwd", "secret", "token", "credential", "private", "apikey", "api_key"];
+        let plain = text.len() >= 3 && text.len() <= 200 && !text.contains('\n');
+        let dull = ["true", "false", "yes", "null", "none"].contains(&text.to_ascii_lowercase().as_str());
+        let number = text.parse::<f64>().is_ok();
+        let name = text.contains(self.named.instance.as_str());
+        let named = camel(key, false).starts_with(|it: char| it.is_ascii_lowercase());
+        let good = plain && !dull && !number && !name && named && !secret.iter().any(|it| lower.contains(it));
+        good.then(|| (Role::Setting, key.to_owned()))
+    }
+}

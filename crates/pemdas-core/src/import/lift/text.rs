@@ -1,0 +1,175 @@
+//! Strings that are made from the root's name: names of objects, what refers to them, and labels.
+
+use super::{Object, Part, is_data, is_opaque};
+use crate::import::names::Named;
+
+/// Lists whose items are called something within their object only.
+const LOCAL: &[&str] = &[
+    "containers",
+    "initContainers",
+    "ephemeralContainers",
+    "volumes",
+    "volumeMounts",
+    "volumeDevices",
+    "ports",
+    "env",
+];
+/// Labels that say what something is rather than which one.
+const WHAT_IT_IS: &[&str] = &["app.kubernetes.io/part-of", "helm.sh/chart", "app.kubernetes.io/version"];
+
+/// What is known for turning strings into parts.
+pub(in crate::import) struct Texts<'a> {
+    named: &'a Named,
+    /// Names of objects that begin with the instance's and are longer, the longest first.
+    longer: Vec<&'a str>,
+    /// Whether objects say with a label of their own which instance they are of.
+    instance_label: bool,
+}
+
+impl<'a> Texts<'a> {
+    pub(super) fn new(objects: &'a [Object], named: &'a Named) -> Self {
+        let prefix = format!("{}-", named.instance);
+        let mut longer: Vec<&str> =
+            objects.iter().map(|it| it.name.as_str()).filter(|it| it.starts_with(&prefix)).collect();
+        longer.sort_unstable_by_key(|it| (std::cmp::Reverse(it.len()), *it));
+        longer.dedup();
+        let labelled = |it: &Object| {
+            let label =
+                it.tree.find(&["metadata", "labels"]).and_then(|it| it.text(&["app.kubernetes.io/instance"]));
+            label == Some(named.instance.as_str())
+        };
+        Self { named, longer, instance_label: objects.iter().any(labelled) }
+    }
+
+    /// A string of an object as parts.
+    pub(super) fn parts(&self, object: &Object, path: &[String], text: &str) -> Vec<Part> {
+        let literal = || vec![Part::Literal(text.to_owned())];
+        let last = path.last().map(String::as_str).unwrap_or_default();
+        let top = path.len() == 1 && (last == "apiVersion" || last == "kind");
+        if top || last == "image" || is_opaque(object) || (object.kind == "Secret" && is_data(object, path)) {
+            return literal();
+        }
+        if path.len() == 2 && path[0] == "metadata" && last == "name" {
+            return self.name(text).unwrap_or_else(literal);
+        }
+        if last == "namespace" {
+            return match () {
+                () if !self.named.cluster && text == self.named.namespace => vec![Part::RootNamespace],
+                () if self.named.cluster && self.begins_with_instance(text) => {
+                    self.name(text).unwrap_or_else(literal)
+                }
+                () => literal(),
+            };
+        }
+        if is_label(path) {
+            return self.label(last, text).unwrap_or_else(literal);
+        }
+        if is_local(path) {
+            return literal();
+        }
+        let refers = last == "name" || last.ends_with("Name");
+        if refers && self.begins_with_instance(text) {
+            return self.name(text).unwrap_or_else(literal);
+        }
+        self.mentions(text)
+    }
+
+    /// A name around the instance's.
+    fn name(&self, text: &str) -> Option<Vec<Part>> {
+        let instance = &self.named.instance;
+        let around = |before: &str, after: &str| {
+            let part = |text: &str| (!text.is_empty()).then(|| Part::Literal(text.to_owned()));
+            part(before).into_iter().chain([Part::RootName]).chain(part(after)).collect()
+        };
+        let begins = |it: &str| it.is_empty() || it.starts_with('-');
+        if let Some(rest) = text.strip_prefix(instance.as_str()).filter(|it| begins(it)) {
+            return Some(around("", rest));
+        }
+        let at = text.match_indices(instance.as_str()).map(|(at, _)| at).find(|at| {
+            let after = text.get(at + instance.len()..).unwrap_or_default();
+            text.get(..*at).is_some_and(|it| it.ends_with('-')) && begins(after)
+        })?;
+        Some(around(text.get(..at)?, text.get(at + instance.len()..)?))
+    }
+
+    fn label(&self, key: &str, text: &str) -> Option<Vec<Part>> {
+        let what = WHAT_IT_IS.contains(&key) || (key == "app.kubernetes.io/name" && self.instance_label);
+        (!what && self.begins_with_instance(text)).then(|| self.name(text))?
+    }
+
+    fn begins_with_instance(&self, text: &str) -> bool {
+        text.strip_prefix(self.named.instance.as_str()).is_some_and(|it| it.is_empty() || it.starts_with('-'))
+    }
+
+    /// A text that mentions names of objects: an address, a line of a configuration.
+    fn mentions(&self, text: &str) -> Vec<Part> {
+        let mut parts = Vec::new();
+        let mut literal = String::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let before = text.get(..text.len() - rest.len()).unwrap_or_default();
+            let here = rest.starts_with(self.named.instance.as_str());
+            let found = self.longer.iter().filter(|_| here).find(|name| {
+                rest.strip_prefix(**name).is_some_and(|after| may_precede(before) && self.may_follow(after))
+            });
+            if let Some(name) = found {
+                literal_into(&mut parts, &mut literal);
+                parts.push(Part::RootName);
+                literal.push_str(name.get(self.named.instance.len()..).unwrap_or_default());
+                rest = rest.get(name.len()..).unwrap_or_default();
+                continue;
+            }
+            let Some(letter) = rest.chars().next() else { break };
+            literal.push(letter);
+            rest = rest.get(letter.len_utf8()..).unwrap_or_default();
+        }
+        literal_into(&mut parts, &mut literal);
+        if parts.is_empty() {
+            parts.push(Part::Literal(String::new()));
+        }
+        parts
+    }
+
+    /// Whether a name may end here: in an address, or between words.
+    fn may_follow(&self, after: &str) -> bool {
+        let Some(letter) = after.chars().next() else { return true };
+        if letter == '.' {
+            // The names of a Service go on with its namespace.
+            let word = after
+                .get(1..)
+                .unwrap_or_default()
+                .split(|it: char| !it.is_ascii_alphanumeric() && it != '-')
+                .next();
+            return word.is_some_and(|it| it == "svc" || it == self.named.namespace);
+        }
+        letter.is_whitespace() || ":/,;\"')]}".contains(letter)
+    }
+}
+
+fn literal_into(parts: &mut Vec<Part>, literal: &mut String) {
+    if !literal.is_empty() {
+        parts.push(Part::Literal(std::mem::take(literal)));
+    }
+}
+
+/// Whether a name may begin behind this.
+fn may_precede(before: &str) -> bool {
+    let Some(letter) = before.chars().next_back() else { return true };
+    letter.is_whitespace() || "\"'=@,([{".contains(letter) || before.ends_with("//")
+}
+
+fn is_label(path: &[String]) -> bool {
+    let has = |name: &str| path.iter().rev().skip(1).any(|it| it == name);
+    has("labels")
+        || has("matchLabels")
+        || has("matchExpressions")
+        || (path.len() == 3 && path[0] == "spec" && path[1] == "selector")
+}
+
+/// Whether a name means something within its object only.
+fn is_local(path: &[String]) -> bool {
+    let [.., list, _, last] = path else { return false };
+    let of_template = path.iter().any(|it| it == "volumeClaimTemplates") && list != "labels";
+    let port = path.iter().rev().nth(1).is_some_and(|it| it == "port");
+    last == "name" && (LOCAL.contains(&list.as_str()) || port || of_template)
+}

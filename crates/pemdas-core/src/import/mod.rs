@@ -1,0 +1,326 @@
+//! From objects of Kubernetes to a blueprint that makes them: what `pemdas import` proposes.
+//!
+//! Everything is decided here and nothing is written: which fields only a server sets (`strip`), what the nodes are called
+//! (`names`), which literals are parameters of a kind of its own (`lift`), and which object needs which other one (`refer`). The
+//! result is a [`Draft`], which whoever knows the language of blueprints can print.
+//!
+//! **Invariant.** Nothing is lost: a draft, with its values for its parameters and its name for the root's, gives
+//! [`Draft::objects`] again ([`Draft::rendered`]).
+
+pub mod codes;
+mod draft;
+mod lift;
+mod names;
+mod refer;
+mod strip;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    diagnostic::{Diagnostic, Span},
+    graph::MAX_NODES,
+    kube_types::{Kind, Scope, UnknownKind},
+    suggest,
+};
+
+pub use draft::{Contract, Draft, Edge, Expression, Node, Order, Parameter, Part, What};
+pub use strip::is_of_a_server;
+pub use tree::{Content, Field, Tree};
+
+/// One object to import, and the file that it is from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Given {
+    /// The file, as diagnostics name it.
+    pub file: String,
+    /// The object.
+    pub tree: Tree,
+}
+
+/// What the user wants, as far as they said so.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Wishes {
+    /// The blueprint's name.
+    pub name: Option<String>,
+    /// The kind that is proposed.
+    pub kind: Option<String>,
+    /// Its group.
+    pub group: Option<String>,
+    /// The namespace of objects that name none.
+    pub namespace: Option<String>,
+    /// What to call it all where the objects have nothing in common: the name of a file, say.
+    pub fallback: Option<String>,
+    /// Names of nodes that are taken already.
+    pub taken: Vec<String>,
+}
+
+/// The group of the proposed kind where none is wished for.
+pub const GROUP: &str = "example.com";
+
+/// An object on its way into the draft.
+#[derive(Debug, Clone)]
+pub(crate) struct Object {
+    pub(crate) file: String,
+    /// Without what only a server sets.
+    pub(crate) tree: Tree,
+    /// The same as a value.
+    pub(crate) value: Value,
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    /// Where it lives; empty beside namespaces.
+    pub(crate) namespace: String,
+    /// Whether its kind lives in namespaces.
+    pub(crate) namespaced: bool,
+    /// Who owns it, by kind and name.
+    pub(crate) owners: Vec<(String, String)>,
+}
+
+impl Object {
+    pub(crate) fn group(&self) -> &str {
+        group_of(&self.api_version)
+    }
+
+    /// How to call it in a sentence.
+    pub(crate) fn title(&self) -> String {
+        format!("{} {}", self.kind, self.name)
+    }
+
+    fn span(&self) -> Option<Span> {
+        let at = self.tree.get("kind").and_then(|it| it.at).or(self.tree.at)?;
+        Some(Span { file: self.file.clone(), start: at.0, end: at.1 })
+    }
+
+    fn place(&self, diagnostic: Diagnostic, said: &str) -> Diagnostic {
+        match self.span() {
+            Some(span) => diagnostic.at(span, said),
+            None => diagnostic,
+        }
+    }
+}
+
+/// The group of an apiVersion, empty for the core group.
+pub(crate) fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+/// Makes a draft of some objects. Without one, something is an error.
+#[must_use]
+pub fn draft(given: Vec<Given>, wishes: &Wishes) -> (Option<Draft>, Vec<Diagnostic>) {
+    let mut problems = Vec::new();
+    let mut objects = read(given, wishes, &mut problems);
+    refuse_doubles(&objects, &mut problems);
+    left_to_controllers(&mut objects, &mut problems);
+    if objects.is_empty() && problems.is_empty() {
+        problems.push(Diagnostic::error(codes::NOTHING, "there is no object to import"));
+    }
+    if objects.len() >= MAX_NODES {
+        let message =
+            format!("there are {} objects, and a blueprint has {MAX_NODES} nodes at most", objects.len());
+        problems.push(
+            Diagnostic::error(codes::TOO_MUCH, message)
+                .hint("import what belongs together, each into a blueprint of its own"),
+        );
+    }
+    if problems.iter().any(|it| it.severity == crate::diagnostic::Severity::Error) || objects.is_empty() {
+        return (None, problems);
+    }
+    let named = names::choose(&objects, wishes);
+    settle_namespaces(&mut objects, &named);
+    warn_of_secrets(&objects, &mut problems);
+    let edges = refer::edges(&objects);
+    let lifted = lift::lift(&objects, &named);
+    (Some(draft::assemble(objects, named, edges, lifted)), problems)
+}
+
+/// The objects without what a server sets, or what is wrong with them.
+fn read(given: Vec<Given>, wishes: &Wishes, problems: &mut Vec<Diagnostic>) -> Vec<Object> {
+    let defined = definitions(&given);
+    let mut objects = Vec::new();
+    for Given { file, mut tree } in given {
+        let at = |tree: &Tree| tree.at.map(|at| Span { file: file.clone(), start: at.0, end: at.1 });
+        let text = |path: &[&str]| tree.text(path).unwrap_or_default().to_owned();
+        let (api_version, kind, name) = (text(&["apiVersion"]), text(&["kind"]), text(&["metadata", "name"]));
+        if let Some(problem) = no_object(&tree, &api_version, &kind, &name) {
+            problems.push(match at(&tree) {
+                Some(span) => problem.at(first_line(span), ""),
+                None => problem,
+            });
+            continue;
+        }
+        let scope = match Kind::find(&api_version, &kind) {
+            Ok(found) => Some(found.scope),
+            Err(UnknownKind::Custom) => {
+                defined.get(&(group_of(&api_version).to_owned(), kind.clone())).copied()
+            }
+            Err(why) => {
+                let problem = unknown_kind(&api_version, &kind, &why);
+                let place = tree.get("kind").and_then(at);
+                problems.push(match place {
+                    Some(span) => problem.at(span, ""),
+                    None => problem,
+                });
+                continue;
+            }
+        };
+        let owners = strip::owners(&tree);
+        strip::strip(&mut tree, &api_version, &kind);
+        let namespaced = scope != Some(Scope::Cluster);
+        let said = tree.text(&["metadata", "namespace"]).unwrap_or_default();
+        let namespace = match (namespaced, said.is_empty()) {
+            (false, _) => String::new(),
+            (true, false) => said.to_owned(),
+            (true, true) => wishes.namespace.clone().unwrap_or_default(),
+        };
+        if !namespaced {
+            tree.remove(&["metadata", "namespace"]);
+        }
+        let value = tree.to_json();
+        objects.push(Object { file, tree, value, api_version, kind, name, namespace, namespaced, owners });
+    }
+    objects
+}
+
+/// The scopes of the kinds that are themselves among the objects.
+fn definitions(given: &[Given]) -> BTreeMap<(String, String), Scope> {
+    let definition = |tree: &Tree| {
+        let is = tree.text(&["kind"]) == Some("CustomResourceDefinition");
+        let group = tree.text(&["spec", "group"]).filter(|_| is)?.to_owned();
+        let kind = tree.text(&["spec", "names", "kind"])?.to_owned();
+        let scope =
+            if tree.text(&["spec", "scope"]) == Some("Cluster") { Scope::Cluster } else { Scope::Namespaced };
+        Some(((group, kind), scope))
+    };
+    given.iter().filter_map(|it| definition(&it.tree)).collect()
+}
+
+/// The first bytes of a place: an object of a hundred lines is not underlined as a whole.
+fn first_line(span: Span) -> Span {
+    Span { end: span.end.min(span.start.saturating_add(1)), ..span }
+}
+
+fn no_object(tree: &Tree, api_version: &str, kind: &str, name: &str) -> Option<Diagnostic> {
+    let problem = |message: String| Diagnostic::error(codes::NO_OBJECT, message);
+    if !matches!(tree.content, Content::Record(_)) {
+        let found = tree.content.noun();
+        return Some(problem(format!("this is no Kubernetes object: it is {found}")));
+    }
+    if api_version.is_empty() || kind.is_empty() {
+        let missing = if api_version.is_empty() { "apiVersion" } else { "kind" };
+        let hint = "values of a chart, patches of a kustomization and settings of tools are no objects: render them first, with \
+                    `helm template` or `kustomize build`";
+        return Some(problem(format!("this is no Kubernetes object: it has no {missing}")).hint(hint));
+    }
+    if name.is_empty() {
+        let generated = tree.text(&["metadata", "generateName"]).is_some();
+        let problem = problem(format!("this {kind} has no name"));
+        return Some(if generated {
+            problem.hint(
+                "an object of a blueprint is found again by its name: give it one in place of generateName",
+            )
+        } else {
+            problem.hint("metadata.name is missing")
+        });
+    }
+    None
+}
+
+fn unknown_kind(api_version: &str, kind: &str, why: &UnknownKind) -> Diagnostic {
+    let problem =
+        Diagnostic::error(codes::UNKNOWN_KIND, format!("Kubernetes has no {kind} of {api_version}"));
+    let versions = |versions: &[&str]| format!("it is served as {}", suggest::quoted(versions));
+    match why {
+        UnknownKind::OtherVersion(them) | UnknownKind::OtherGroup(them) => problem.hint(versions(them)),
+        UnknownKind::Misspelt(Some(meant)) => problem.hint(format!("did you mean `{meant}`?")),
+        UnknownKind::NoVersion(them) => {
+            problem.hint(format!("the group is served as {}", suggest::quoted(them)))
+        }
+        UnknownKind::Misspelt(None) | UnknownKind::Custom => problem,
+    }
+}
+
+fn refuse_doubles(objects: &[Object], problems: &mut Vec<Diagnostic>) {
+    let mut seen: BTreeMap<(&str, &str, &str, &str), &Object> = BTreeMap::new();
+    for object in objects {
+        let key = (object.group(), object.kind.as_str(), object.namespace.as_str(), object.name.as_str());
+        let Some(first) = seen.get(&key) else {
+            seen.insert(key, object);
+            continue;
+        };
+        let problem = Diagnostic::error(codes::TWICE, format!("{} is given twice", object.title()));
+        let mut problem = object.place(problem, "here").hint("leave one of them out");
+        if let Some(span) = first.span() {
+            problem = problem.see(span, "and here");
+        }
+        problems.push(problem);
+    }
+}
+
+/// What a controller of Kubernetes makes from another of the objects is not imported beside it.
+fn left_to_controllers(objects: &mut Vec<Object>, problems: &mut Vec<Diagnostic>) {
+    let makers = [
+        "Deployment",
+        "ReplicaSet",
+        "StatefulSet",
+        "DaemonSet",
+        "Job",
+        "CronJob",
+        "Service",
+        "Endpoints",
+        "Node",
+    ];
+    let there: Vec<(String, String)> = objects.iter().map(|it| (it.kind.clone(), it.name.clone())).collect();
+    objects.retain(|object| {
+        let maker = object.owners.iter().find(|it| makers.contains(&it.0.as_str()) && there.contains(it));
+        if let Some((kind, name)) = maker {
+            let message = format!("{} is left out: {kind} {name} makes it", object.title());
+            problems.push(object.place(Diagnostic::remark(codes::LEFT_OUT, message), ""));
+        }
+        maker.is_none()
+    });
+}
+
+/// Writes where objects live, as the draft will have it: a root beside namespaces gives its objects none.
+fn settle_namespaces(objects: &mut [Object], named: &names::Named) {
+    for object in objects.iter_mut().filter(|it| it.namespaced) {
+        if object.namespace.is_empty() {
+            object.namespace.clone_from(&named.namespace);
+        }
+        // The root's own namespace goes without saying.
+        if !named.cluster && object.namespace == named.namespace {
+            object.tree.remove(&["metadata", "namespace"]);
+        } else {
+            object.tree.set_namespace(&object.namespace);
+        }
+        object.value = object.tree.to_json();
+        let namespace = object.namespace.clone();
+        if let Some(metadata) = object.value.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.insert("namespace".to_owned(), json!(namespace));
+        }
+    }
+}
+
+fn warn_of_secrets(objects: &[Object], problems: &mut Vec<Diagnostic>) {
+    for object in objects.iter().filter(|it| it.is_secret_with_values()) {
+        let message = format!("the values of {} now stand in the blueprint", object.title());
+        let problem = Diagnostic::warning(codes::SECRET, message);
+        problems.push(object.place(problem, "").hint(
+            "everybody who may read the ConfigMap of the blueprint reads them: make the Secret outside and `observe` it, or let \
+             the.seed make the value",
+        ));
+    }
+}
+
+impl Object {
+    pub(crate) fn is_secret_with_values(&self) -> bool {
+        let has = |field: &str| {
+            self.value.get(field).and_then(Value::as_object).is_some_and(|it: &Map<_, _>| !it.is_empty())
+        };
+        self.kind == "Secret" && self.api_version == "v1" && (has("data") || has("stringData"))
+    }
+}

@@ -1,0 +1,187 @@
+//! `pemdas import`: a blueprint from manifests.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use pemdas_core::diagnostic::Severity;
+use pemdas_core::graph;
+use pemdas_core::import::Wishes;
+use pemdas_core::kube_types::format;
+
+use super::{Outcome, cluster::Reading, could_not_run, explain::told};
+use crate::{
+    import::{self, Gathered, Imported, Stored},
+    input::{MAIN, Place},
+    load::Checked,
+    render,
+    terminal::{self, Colour},
+};
+
+/// Make a blueprint of Kubernetes objects: one node for each, a kind of its own with what looks like a parameter, and edges
+///
+/// What only a server sets is left out. Before anything is written, the blueprint is evaluated with the proposed instance: it has to
+/// give the objects again.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: 0 imported, 1 imported with errors that `pemdas check` would tell as well, 2 nothing could be imported.",
+    after_long_help = "\
+Examples:
+  pemdas import app.yaml                              the blueprint on standard output
+  pemdas import manifests/ -o shop                    shop/main.ncl and an instance in shop/sample
+  helm template shop ./chart | pemdas import - -o shop
+  kustomize build overlays/live | pemdas import - --name shop --kind Shop --group shop.example.com
+  kubectl get deploy,svc,cm -l app=shop -o yaml | pemdas import -
+  pemdas import --from app/shop -n live -o shop       an object of the cluster, and everything that it owns
+
+Exit status: 0 imported, 1 imported with errors that `pemdas check` would tell as well, 2 nothing could be imported."
+)]
+pub(super) struct Import {
+    /// What to import: YAML or JSON files, directories of them, or - for standard input
+    #[arg(value_name = "PATH", required_unless_present = "from")]
+    paths: Vec<PathBuf>,
+    /// Import an object of the cluster and everything that it owns; may be given several times
+    #[arg(long, value_name = "KIND/NAME", value_parser = object)]
+    from: Vec<(String, String)>,
+    /// The name of the blueprint; without it, what the objects' names have in common
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    name: Option<String>,
+    /// The kind that is proposed; without it, made from the name
+    #[arg(long, value_name = "KIND", value_parser = kind)]
+    kind: Option<String>,
+    /// The API group of the kind
+    #[arg(long, value_name = "GROUP", value_parser = group, default_value = pemdas_core::import::GROUP)]
+    group: String,
+    /// Where to write: a directory, or an .ncl file; an instance goes to sample/ beside it. Without it, the blueprint goes to
+    /// standard output
+    #[arg(long, short, value_name = "DIR|FILE")]
+    output: Option<PathBuf>,
+    /// Write over files that are there
+    #[arg(long, requires = "output")]
+    force: bool,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+fn object(text: &str) -> Result<(String, String), String> {
+    let parts = text
+        .split_once('/')
+        .filter(|(kind, name)| !kind.is_empty() && !name.is_empty() && !name.contains('/'));
+    let parts = parts.map(|(kind, name)| (kind.to_owned(), name.to_owned()));
+    parts.ok_or_else(|| "an object is KIND/NAME, such as deploy/shop".to_owned())
+}
+
+fn name(text: &str) -> Result<String, String> {
+    let fits = format::dns_label(text).is_ok();
+    fits.then(|| text.to_owned())
+        .ok_or_else(|| "a name has lower-case letters, digits and dashes, 63 at most".to_owned())
+}
+
+fn kind(text: &str) -> Result<String, String> {
+    let fits = text.starts_with(|it: char| it.is_ascii_uppercase())
+        && text.len() <= 63
+        && text.chars().all(|it| it.is_ascii_alphanumeric());
+    fits.then(|| text.to_owned()).ok_or_else(|| {
+        "a kind begins with a capital letter and has letters and digits, 63 at most".to_owned()
+    })
+}
+
+fn group(text: &str) -> Result<String, String> {
+    let fits = format::dns_subdomain(text).is_ok() && text.contains('.');
+    fits.then(|| text.to_owned()).ok_or_else(|| "a group is a domain, such as shop.example.com".to_owned())
+}
+
+impl Import {
+    pub(super) fn run(&self, colour: Colour) -> Outcome {
+        if self.paths.iter().filter(|it| it.as_path() == Path::new("-")).count() > 1 {
+            return could_not_run("standard input can be read once only", None);
+        }
+        let mut gathered = import::files(&self.paths);
+        if let Err(outcome) = self.of_cluster(&mut gathered) {
+            return outcome;
+        }
+        let outcome = import::import(gathered, &self.wishes());
+        let shown =
+            |checked: &Checked| terminal::remark(&render::text::diagnostics(checked, colour.on_stderr()));
+        shown(&outcome.of_input);
+        let (Some(imported), Some(mut blueprint)) = (outcome.imported, outcome.of_blueprint) else {
+            return Outcome::CouldNotRun;
+        };
+        let stored = match &self.output {
+            None => {
+                terminal::say(&imported.source);
+                None
+            }
+            Some(target) => match import::store(&imported, target, self.force) {
+                Ok(stored) => Some(stored),
+                Err(why) => {
+                    let hint = why.ends_with("already").then_some("--force writes over it");
+                    return could_not_run(&why, hint);
+                }
+            },
+        };
+        if let Some(stored) = &stored {
+            let place = Place::file(stored.main.display().to_string());
+            blueprint.given.places.insert(MAIN.to_owned(), place);
+        }
+        if blueprint.worst() == Some(Severity::Error) {
+            shown(&blueprint);
+            terminal::remark("the blueprint has errors, because the objects have: it was not tried\n");
+            return Outcome::Problems;
+        }
+        shown(&worth_telling(blueprint));
+        terminal::remark(&summary(&imported, stored.as_ref()));
+        Outcome::Clean
+    }
+
+    fn of_cluster(&self, gathered: &mut Gathered) -> Result<(), Outcome> {
+        if self.from.is_empty() {
+            return Ok(());
+        }
+        let session = self.reading.session()?;
+        for (kind, name) in &self.from {
+            import::owned(&session, kind, name, gathered).map_err(|lost| told(&lost))?;
+        }
+        Ok(())
+    }
+
+    fn wishes(&self) -> Wishes {
+        let stem = |path: &PathBuf| path.file_stem().map(|it| it.to_string_lossy().into_owned());
+        Wishes {
+            name: self.name.clone(),
+            kind: self.kind.clone(),
+            group: Some(self.group.clone()),
+            namespace: self.reading.namespace.clone(),
+            fallback: self.paths.first().and_then(stem),
+            taken: Vec::new(),
+        }
+    }
+}
+
+/// Warnings about the blueprint. Of names that are the same for all instances its comments tell.
+fn worth_telling(mut checked: Checked) -> Checked {
+    checked.diagnostics.retain(|it| it.severity == Severity::Warning && it.code != graph::codes::FIXED_NAME);
+    checked
+}
+
+fn summary(imported: &Imported, stored: Option<&Stored>) -> String {
+    let draft = &imported.draft;
+    let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let edges = draft.nodes.iter().map(|it| it.edges.len()).sum::<usize>() + draft.needs.len();
+    let first = format!(
+        "imported {} into the blueprint {}: kind {}.{} with {}, {}; checked: it gives the same again\n",
+        plural(draft.nodes.len(), "object"),
+        draft.name,
+        draft.kind,
+        draft.group,
+        plural(draft.parameters.len(), "parameter"),
+        plural(edges, "Also edge"),
+    );
+    let next = match stored {
+        Some(Stored { main, sample }) => {
+            let main = main.display();
+            format!("next: pemdas check {main} && pemdas plan {main} --instance {}\n", sample.display())
+        }
+        None => "hint: -o DIR writes it to files, with an instance that gives the objects again\n".to_owned(),
+    };
+    format!("{first}{next}")
+}

@@ -1,0 +1,296 @@
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{fs, slice};
+
+use pemdas_core::diagnostic::{Diagnostic, Severity};
+use pemdas_core::import::{Given as Object, Tree, Wishes};
+use pemdas_core::kube_types::Kind;
+use serde_json::{Map, Value, json};
+
+use super::{Gathered, Imported, files, import, yaml};
+use crate::input::{Given, MAIN, Place};
+use crate::plan::{Prepared, observed::Files};
+
+/// The manifests of the corpus, by name.
+fn corpus() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let mut all: Vec<_> = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    all.sort();
+    all
+}
+
+fn gathered(name: &str, text: &str) -> Gathered {
+    let objects = yaml::objects(name, name, text).unwrap_or_else(|problem| panic!("{name}: {problem:?}"));
+    let mut given = Given::default();
+    given.files.insert(name.to_owned(), text.to_owned());
+    Gathered { objects, given, problems: Vec::new() }
+}
+
+fn imported(gathered: Gathered, wishes: &Wishes) -> Imported {
+    let outcome = import(gathered, wishes);
+    let told = &outcome.of_input.diagnostics;
+    let imported = outcome.imported.unwrap_or_else(|| panic!("{told:#?}"));
+    let blueprint = outcome.of_blueprint.unwrap();
+    let errors: Vec<_> = blueprint.diagnostics.iter().filter(|it| it.severity == Severity::Error).collect();
+    assert!(errors.is_empty(), "{errors:#?}\n{}", imported.source);
+    imported
+}
+
+/// An object as whoever wrote it means it, by other means than those of the import.
+fn meant(mut object: Value, namespace: &str) -> Value {
+    fn no_nulls(value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                fields.retain(|_, it| !it.is_null());
+                fields.values_mut().for_each(no_nulls);
+            }
+            Value::Array(items) => items.iter_mut().for_each(no_nulls),
+            _ => {}
+        }
+    }
+    let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
+    let kind = Kind::find(&text("apiVersion"), &text("kind")).ok();
+    let cluster = kind.is_some_and(|it| it.scope == pemdas_core::kube_types::Scope::Cluster);
+    if kind.is_some() {
+        no_nulls(&mut object);
+    }
+    object.as_object_mut().unwrap().remove("status");
+    let metadata = object["metadata"].as_object_mut().unwrap();
+    if cluster {
+        metadata.remove("namespace");
+    } else {
+        metadata.entry("namespace").or_insert(json!(namespace));
+    }
+    object
+}
+
+fn values(gathered: &Gathered) -> Vec<Value> {
+    gathered.objects.iter().map(|it| it.tree.to_json()).collect()
+}
+
+/// What the engine would write for the proposed instance.
+fn played(imported: &Imported) -> Vec<Value> {
+    let mut given = Given { title: "imported".to_owned(), ..Given::default() };
+    given.files.insert(MAIN.to_owned(), imported.source.clone());
+    given.places.insert(MAIN.to_owned(), Place::file(MAIN));
+    let mut prepared = Prepared::new(given).unwrap_or_else(|it| panic!("{:?}", it.diagnostics));
+    let root: Value = serde_saphyr::from_str(&imported.instance).unwrap();
+    let instance = prepared.live(root, &imported.draft.root);
+    let played = prepared.plan(instance, false, &mut Files::new(None)).unwrap_or_else(|it| panic!("{it:?}"));
+    let steps = played.plan.rounds.into_iter().flat_map(|it| it.steps);
+    let object = |mut it: Value| {
+        // Where nothing has an order, the root owns its objects.
+        it["metadata"].as_object_mut().unwrap().remove("ownerReferences");
+        it
+    };
+    steps.filter_map(|it| it.after).map(object).collect()
+}
+
+/// The engine knows what a server does with `stringData`; the values were compared before.
+fn as_kept(mut object: Value) -> Value {
+    if object["kind"] == "Secret" {
+        let mut names: Vec<Value> = Vec::new();
+        for field in ["data", "stringData"] {
+            let data = object.as_object_mut().unwrap().remove(field);
+            names.extend(data.iter().flat_map(|it| it.as_object().unwrap().keys().cloned()).map(Value::from));
+        }
+        object["names"] = json!(names);
+    }
+    object
+}
+
+fn sorted(mut objects: Vec<Value>) -> Vec<Value> {
+    objects.sort_by_key(|it| {
+        let text = |pointer: &str| it.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        [text("/kind"), text("/metadata/namespace"), text("/metadata/name")]
+    });
+    objects
+}
+
+#[test]
+fn an_imported_manifest_is_planned_as_it_was_written() {
+    let (mut count, mut kinds) = (0, BTreeSet::new());
+    for path in corpus() {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let read = gathered(&name, &fs::read_to_string(&path).unwrap());
+        let written = values(&read);
+        let imported = imported(read, &Wishes::default());
+        let namespace = &imported.draft.namespace;
+        let wanted: Vec<Value> = written.into_iter().map(|it| meant(it, namespace)).collect();
+        kinds.extend(wanted.iter().map(|it| it["kind"].to_string()));
+        count += wanted.len();
+        assert_eq!(imported.draft.objects, wanted, "{name}");
+        let wanted: Vec<Value> = wanted.into_iter().map(as_kept).collect();
+        let planned: Vec<Value> = played(&imported).into_iter().map(as_kept).collect();
+        for (is, wants) in sorted(planned.clone()).iter().zip(&sorted(wanted.clone())) {
+            assert_eq!(is, wants, "{name}\n{}", imported.source);
+        }
+        assert_eq!(planned.len(), wanted.len(), "{name}\n{}", imported.source);
+    }
+    assert!(count >= 80 && kinds.len() >= 40, "{count} objects of {} kinds", kinds.len());
+}
+
+/// Strings that are awkward somewhere: in YAML, in Nickel, in a terminal.
+const ODD: &[&str] = &[
+    "",
+    " ",
+    "%{the.root.metadata.name}",
+    "%%{x} \"%% m%\"",
+    "\\%{x}\\",
+    "a\n  b\n",
+    "\n\n a\n",
+    "tab\tand\r\nreturn",
+    "null",
+    "0x1F",
+    "1e3",
+    "\u{0}\u{7f}\u{200b}\u{feff}",
+    "𝒳 ö 日本語 🙂",
+    "# no comment",
+    "{{ $labels.pod }}",
+    "ends in %",
+    "a: b\n- c\n",
+];
+
+/// The same manifest in many clothes: other names, another order, strings that nobody expects, as read from a server.
+fn varied(objects: &[Object], round: usize) -> Vec<Object> {
+    let mut objects: Vec<Value> = objects.iter().map(|it| it.tree.to_json()).collect();
+    let turn = round % objects.len();
+    objects.rotate_left(turn);
+    for (index, object) in objects.iter_mut().enumerate() {
+        let metadata = object["metadata"].as_object_mut().unwrap();
+        let odd = |at: usize| ODD[(round * 7 + index + at) % ODD.len()];
+        let annotations = metadata.entry("annotations").or_insert(json!({})).as_object_mut().unwrap();
+        annotations.insert(format!("odd.example.com/{round}"), json!(odd(0)));
+        annotations.insert(
+            "odd.example.com/lines".to_owned(),
+            json!(format!("{}\nx {}\n{}", odd(1), odd(2), odd(3))),
+        );
+        if round % 2 == 1 {
+            metadata.insert("uid".to_owned(), json!(format!("uid-{index}")));
+            metadata.insert("resourceVersion".to_owned(), json!("12"));
+            metadata.insert("generation".to_owned(), json!(3));
+            metadata.insert("creationTimestamp".to_owned(), json!("2026-01-01T00:00:00Z"));
+            metadata
+                .insert("managedFields".to_owned(), json!([{ "manager": "kubectl", "operation": "Apply" }]));
+            object["status"] = json!({ "observedGeneration": 3, "conditions": [] });
+        }
+        if object["kind"] == "ConfigMap" {
+            let data =
+                object.as_object_mut().unwrap().entry("data").or_insert(json!({})).as_object_mut().unwrap();
+            data.insert(format!("odd-{round}.conf"), json!(odd(4)));
+        }
+    }
+    let given = |value: Value| Object { file: "varied".to_owned(), tree: Tree::from(value) };
+    objects.into_iter().map(given).collect()
+}
+
+#[test]
+fn whatever_is_imported_is_given_again() {
+    let mut count = 0;
+    for path in corpus() {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let text = fs::read_to_string(&path).unwrap();
+        for (round, prefix) in ["blue-green-shop", "x1", "a"].iter().enumerate() {
+            // Another beginning of all names, wherever they are mentioned.
+            let renamed =
+                ["shop", "pg", "cache", "team", "agent", "site"].iter().fold(text.clone(), |text, old| {
+                    text.replace(&format!("name: {old}"), &format!("name: {prefix}"))
+                });
+            let read = gathered(&name, &renamed);
+            let objects = varied(&read.objects, round);
+            count += objects.len();
+            let wishes =
+                Wishes { namespace: (round == 2).then(|| "elsewhere".to_owned()), ..Wishes::default() };
+            let imported = imported(Gathered { objects, ..Gathered::default() }, &wishes);
+            for unwanted in ["resourceVersion", "managedFields", "uid-1", "observedGeneration"] {
+                assert!(!imported.source.contains(unwanted), "{name}: {unwanted}\n{}", imported.source);
+            }
+        }
+    }
+    assert!(count >= 200, "{count} objects");
+}
+
+#[test]
+fn comments_are_kept_at_their_fields() {
+    let path = corpus().into_iter().find(|it| it.ends_with("web-shop.yaml")).unwrap();
+    let imported = imported(files(slice::from_ref(&path)), &Wishes::default());
+    for wanted in [
+        "      # A shop on the web: what most manifests look like.\n      template = fun the =>",
+        "LOG_LEVEL = \"info\", # debug is very loud\n",
+        "          # three for the weekend\n          replicas = the.root.spec.replicas,\n",
+        "                # the shop itself\n                {\n                  name = \"web\",\n",
+    ] {
+        assert!(imported.source.contains(wanted), "{wanted}\n{}", imported.source);
+    }
+    assert!(
+        !imported.source.contains("# the api\n                {"),
+        "a comment of nginx is no comment of ours"
+    );
+}
+
+fn refused(text: &str) -> Vec<Diagnostic> {
+    let mut read = Gathered::default();
+    match yaml::objects("in.yaml", "in.yaml", text) {
+        Ok(objects) => read.objects = objects,
+        Err(problem) => read.problems.push(*problem),
+    }
+    let outcome = import(read, &Wishes::default());
+    assert!(outcome.imported.is_none(), "{text}");
+    outcome.of_input.diagnostics
+}
+
+/// The code of the first problem and the line of its place.
+fn first(text: &str) -> (String, usize) {
+    let problems = refused(text);
+    let problem = problems.iter().find(|it| it.severity == Severity::Error).unwrap();
+    let line = problem.labels.first().map_or(0, |it| crate::input::position(text, it.span.start).line);
+    (problem.code.clone(), line)
+}
+
+#[test]
+fn what_cannot_be_imported_is_told_with_its_place() {
+    let good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+    for (text, code, line) in [
+        ("a: [1, 2\nb: }\n".to_owned(), "PM0601", 2),
+        (format!("{good}---\nimage: nginx\n"), "PM0602", 5),
+        (format!("{good}---\njust text\n"), "PM0602", 5),
+        ("apiVersion: v1\nkind: Pod\nmetadata: {generateName: x-}\n".to_owned(), "PM0602", 1),
+        (format!("{good}---\n{good}"), "PM0603", 6),
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Values.name }}\n".to_owned(), "PM0604", 4),
+        (
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: \"{{ .Release.Name }}-x\"\n".to_owned(),
+            "PM0604",
+            4,
+        ),
+        ("{{- if .Values.on }}\napiVersion: v1\n{{- end }}\n".to_owned(), "PM0604", 1),
+        ("apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: a}\n".to_owned(), "PM0605", 2),
+        ("apiVersion: apps/v1\nkind: Deploymet\nmetadata: {name: a}\n".to_owned(), "PM0605", 2),
+        ("# nothing\n---\n".to_owned(), "PM0607", 0),
+    ] {
+        assert_eq!(first(&text), (code.to_owned(), line), "{text}");
+    }
+}
+
+#[test]
+fn what_a_controller_makes_is_left_to_it() {
+    let owned = json!({ "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": { "name": "a-1", "uid": "2",
+        "ownerReferences": [{ "apiVersion": "apps/v1", "kind": "Deployment", "name": "a", "uid": "1", "controller": true }] },
+        "spec": { "selector": { "matchLabels": { "a": "a" } } } });
+    let owner = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "a", "uid": "1" }, "spec": {
+        "progressDeadlineSeconds": 600, "selector": { "matchLabels": { "a": "a" } }, "template": {
+        "metadata": { "labels": { "a": "a" } }, "spec": { "dnsPolicy": "ClusterFirst", "restartPolicy": "Always",
+        "containers": [{ "name": "a", "image": "a", "terminationMessagePath": "/dev/termination-log" }] } } } });
+    let given = |value: &Value| Object { file: "live".to_owned(), tree: Tree::from(value.clone()) };
+    let read = Gathered { objects: vec![given(&owned), given(&owner)], ..Gathered::default() };
+    let outcome = import(read, &Wishes::default());
+    assert!(
+        outcome.of_input.diagnostics.iter().any(|it| it.code == "PM0609"),
+        "{:?}",
+        outcome.of_input.diagnostics
+    );
+    let draft = outcome.imported.unwrap().draft;
+    assert_eq!(draft.nodes.len(), 1);
+    let spec: &Map<String, Value> = draft.objects[0]["spec"].as_object().unwrap();
+    assert_eq!(spec.keys().collect::<Vec<_>>(), ["selector", "template"], "defaults go");
+    assert_eq!(spec["template"]["spec"], json!({ "containers": [{ "name": "a", "image": "a" }] }));
+}
