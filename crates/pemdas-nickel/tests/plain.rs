@@ -199,7 +199,7 @@ fn what_wraps_a_function_is_not_looked_through() {
 #[test]
 fn the_examples_have_such_functions() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/foo-service/main.ncl");
-    let sources = Sources::single(&std::fs::read_to_string(folder).unwrap());
+    let sources = Sources::single(std::fs::read_to_string(folder).unwrap());
     let blueprint = Loaded::in_process(&sources, &Limits::default()).blueprint.unwrap();
     let found = functions(&blueprint).filter(|it| it.plain.is_some()).map(|it| it.path.join("."));
     let found: Vec<_> = found.collect();
