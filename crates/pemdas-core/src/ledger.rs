@@ -93,13 +93,16 @@ pub struct Entry {
     /// Of a state: passed because there was no object to bring into it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub vain: bool,
+    /// Of a state that was passed and left: what its object waits for since has nothing to do with it, so the object does not return to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub left: bool,
 }
 
 impl Entry {
     /// An attempt that begins.
     #[must_use]
     pub fn begun(key: Digest, attempt: u32, retries: u32) -> Self {
-        Self { key, attempt, retries, end: None, result: Value::Null, due: false, vain: false }
+        Self { key, attempt, retries, end: None, result: Value::Null, due: false, vain: false, left: false }
     }
 
     /// A first key that is only taken as a baseline: passed without an attempt.

@@ -74,7 +74,8 @@ impl Pass<'_> {
         member.patch = Some(patch.clone());
         member.state_key = Some(key);
         let passed = entry.is_some_and(|it| it.passed_for(key));
-        let left = self.later_attempted(object, name, slot, ledger);
+        let left =
+            entry.is_some_and(|it| it.left) || self.later_attempted(object, name, &slot.member, ledger);
         let vain = passed && entry.is_some_and(|it| it.vain) && member.found == Found::Absent;
         // A baseline was never run: it is not a state to be in.
         let baseline = passed && entry.is_some_and(|it| it.attempt == 0) && !mutant!(BaselineIsAState);
@@ -168,14 +169,17 @@ impl Pass<'_> {
     }
 
     /// Whether a later state of the same object was attempted since.
-    fn later_attempted(&self, object: &str, name: &str, slot: &Slot, ledger: &crate::ledger::Ledger) -> bool {
+    fn later_attempted(
+        &self,
+        object: &str,
+        name: &str,
+        member: &str,
+        ledger: &crate::ledger::Ledger,
+    ) -> bool {
         let states = self.program.states.get(object).map(Vec::as_slice).unwrap_or_default();
         let later = states.iter().skip_while(|it| *it != name).skip(1);
         later.into_iter().any(|it| {
-            ledger
-                .entries
-                .get(&Slot::new(it, &slot.member))
-                .is_some_and(|entry| !entry.due && entry.attempt > 0)
+            ledger.entries.get(&Slot::new(it, member)).is_some_and(|entry| !entry.due && entry.attempt > 0)
         })
     }
 
@@ -186,11 +190,36 @@ impl Pass<'_> {
         if mutant!(AttemptForgetsLater) {
             return;
         }
+        self.leave_states(slot);
         let later: Vec<String> = self.program.later(&slot.node).map(str::to_owned).collect();
         for (other, entry) in &mut self.record().entries {
             let same_chain = other.member == slot.member || other.member.is_empty() || slot.member.is_empty();
             if same_chain && later.contains(&other.node) {
                 entry.due = true;
+            }
+        }
+    }
+
+    /// An attempt brings an object back to the states that it comes after, and to no other: those that were left stay so.
+    fn leave_states(&mut self, slot: &Slot) {
+        let program = self.program;
+        let ledger = self.next_ledger().clone();
+        let comes_after = |one: &str, other: &str| program.later(other).any(|it| it == one);
+        for (object, states) in &program.states {
+            for state in states.iter().filter(|it| *it != object && **it != slot.node) {
+                if comes_after(&slot.node, state) || comes_after(state, &slot.node) {
+                    continue;
+                }
+                for (at, entry) in ledger.entries.iter().filter(|(at, _)| at.node == *state) {
+                    let passed = entry.end == Some(End::Passed) && !entry.due && !entry.left;
+                    if passed
+                        && self.later_attempted(object, state, &at.member, &ledger)
+                        && !mutant!(AnyAttemptReturns)
+                        && let Some(entry) = self.record().entries.get_mut(at)
+                    {
+                        entry.left = true;
+                    }
+                }
             }
         }
     }
@@ -322,7 +351,7 @@ impl Pass<'_> {
             plain = false;
             let entry = ledger.entries.get(&at);
             if let Some(entry) = entry.filter(|it| it.passed_for(key) && !last) {
-                if entry.attempt == 0 && !mutant!(BaselineIsAState) {
+                if (entry.attempt == 0 && !mutant!(BaselineIsAState)) || entry.left {
                     continue;
                 }
                 furthest = Target::State(name, patch, may);

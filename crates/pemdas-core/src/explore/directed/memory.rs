@@ -7,7 +7,7 @@ use super::{at_rest, clean, jobs, rounds, stalled, there, v};
 use crate::action::Action;
 use crate::blueprint::Superseded;
 use crate::evaluate::Answer;
-use crate::explore::lab::key;
+use crate::explore::lab::{Lab, key, shape};
 use crate::explore::sim::{Fault, Sim};
 use crate::explore::zoo::{drain, job};
 use crate::ledger::End;
@@ -39,6 +39,55 @@ pub(super) fn cleanup_neither_loses_nor_reruns_a_job() {
         assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
         clean(&sim);
         assert_eq!(sim.entry("job").unwrap().attempt, 1);
+    }
+}
+
+/// A Server that is drained when `m` changes, and tested once when `v` does: before anybody sees it, or only while it is drained.
+fn drained_and_tested(while_drained: bool) -> Lab {
+    let lab = Lab::new()
+        .template_with("serving", "Server", &[], |_| json!({ "replicas": 2 }))
+        .state("drained", "serving", json!({ "spec": { "replicas": 0 } }), &[])
+        .keyed("drained", "root.spec.m")
+        .with("drained", |it| {
+            let zero = Shape::from_value(&json!({ "status": { "replicas": 0 } })).unwrap();
+            it.ready = Some(shape(zero));
+        })
+        .template("tested", "Job", &[])
+        .once("tested")
+        .orders("serving", "drained")
+        .orders("serving", "tested");
+    let lab = if while_drained { lab.orders("tested", "drained") } else { lab };
+    lab.also("app", "serving").also("app", "drained").also("app", "tested")
+}
+
+pub(super) fn an_attempt_returns_only_to_states_that_it_comes_after() {
+    for while_drained in [false, true] {
+        let mut sim = at_rest(&[drained_and_tested(while_drained)], json!({ "v": 1, "m": 1 }));
+        let replicas = |sim: &Sim| {
+            let serving = sim.live(&key("Server", "a-serving")).expect("it is always there");
+            serving.body["spec"]["replicas"].clone()
+        };
+        assert_eq!(replicas(&sim), 2);
+        sim.set_spec(&json!({ "v": 2, "m": 1 }));
+        let (mut drained, mut seen) = (false, jobs(&sim));
+        for _ in 0..40 {
+            rounds(&mut sim, 1);
+            drained |= replicas(&sim) == 0;
+            for job in jobs(&sim) {
+                if !seen.contains(&job) {
+                    assert_eq!(drained, while_drained, "at the beginning of {job}");
+                    seen.push(job);
+                }
+            }
+            sim.control_all();
+        }
+        assert!(sim.is_ready(), "{:?}", sim.waits());
+        assert_eq!(sim.entry("tested").unwrap().attempt, 2);
+        assert_eq!((drained, replicas(&sim)), (while_drained, json!(2)));
+        sim.set_spec(&json!({ "v": 2, "m": 2 }));
+        assert!(sim.settle() && sim.is_ready(), "{:?}", sim.waits());
+        assert_eq!((sim.entry("drained").unwrap().attempt, replicas(&sim)), (2, json!(2)));
+        clean(&sim);
     }
 }
 

@@ -33,9 +33,9 @@ use contradictions::{
 };
 use memory::{
     a_failure_is_resumed_once, a_failure_opens_the_edges_that_want_it, a_job_that_is_deleted_is_not_rerun,
-    a_schema_change_drains_migrates_and_serves, an_unfinished_attempt_is_waited_for,
-    an_unknown_key_keeps_the_last, cleanup_neither_loses_nor_reruns_a_job,
-    each_attempt_has_a_name_of_its_own,
+    a_schema_change_drains_migrates_and_serves, an_attempt_returns_only_to_states_that_it_comes_after,
+    an_unfinished_attempt_is_waited_for, an_unknown_key_keeps_the_last,
+    cleanup_neither_loses_nor_reruns_a_job, each_attempt_has_a_name_of_its_own,
 };
 use objects::{
     a_closed_edge_holds_and_repairs, a_closed_edge_keeps_the_members,
@@ -144,6 +144,7 @@ properties! {
     a_failure_is_resumed_once,
     a_failure_opens_the_edges_that_want_it,
     a_job_that_is_deleted_is_not_rerun,
+    an_attempt_returns_only_to_states_that_it_comes_after,
     an_unfinished_attempt_is_waited_for,
     each_attempt_has_a_name_of_its_own,
     an_unknown_key_keeps_the_last,
