@@ -108,6 +108,7 @@ mod switch {
         TakeCopies: "an object that this revision cannot have made is told, not taken",
         TakeClaimed: "a second claimant gets a conflict, never a merge",
         UnknownConditionIsFalse: "what is perhaps needed is kept",
+        AnyRefusalLeaves: "only what may not be removed is left behind",
         AnyAttemptReturns: "an attempt brings an object back only to the states that it comes after",
         DeletionAwaitsConditions: "a deletion waits only for its own nodes",
         UnknownKeyIsNew: "an unknown key keeps the last key",

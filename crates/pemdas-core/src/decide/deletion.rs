@@ -17,7 +17,8 @@ use crate::{
     program::Program,
     truth::Truth,
     world::{
-        Claim, DELETION_FINALIZER, FINALIZER, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Sight, World,
+        Claim, DELETION_FINALIZER, FINALIZER, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Refusal,
+        Sight, World,
     },
 };
 
@@ -191,7 +192,7 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
         if stays(world, live, claim) {
             continue;
         }
-        if removal::left_behind(world, key) {
+        if left_behind(world, live, claim) {
             left.push(format!("{key} may not be deleted: it is left"));
             continue;
         }
@@ -199,9 +200,10 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
         let slot = Slot::new(&claim.node, &claim.member);
         let gone = |it: &ObjectKey| inventory.get(it).is_none_or(|it| stays(world, &it.live, &it.claim));
         let holders = blocked.get(key).into_iter().flatten();
-        let holders = holders.filter(|it| !removal::left_behind(world, it) && !gone(it));
         let waits: Vec<_> = holders
+            .filter(|it| !gone(it))
             .filter_map(|it| inventory.get(it))
+            .filter(|it| !left_behind(world, &it.live, &it.claim))
             .map(|it| Cause::Waits { on: Slot::new(&it.claim.node, &it.claim.member), reasons: Vec::new() })
             .collect();
         let causes = if waits.is_empty() { remove_one(world, live, claim, &mut decision) } else { waits };
@@ -237,12 +239,7 @@ fn remove_one(world: &World, live: &Live, claim: &Claim, decision: &mut Decision
     if world.unseen_write(&live.key).is_some() {
         return vec![Cause::Pending("our last write was not seen yet".to_owned())];
     }
-    let action = if world.root.orphaning && !mutant!(DeleteTheKept) {
-        Some(Action::release(live, false))
-    } else {
-        removal::removal(live, claim, true)
-    };
-    let Some(action) = action else {
+    let Some(action) = next_removal(world, live, claim) else {
         return vec![Cause::Pending(format!("{} is being deleted", live.key))];
     };
     if let Some(refused) = world.refused.get(&live.key)
@@ -255,6 +252,24 @@ fn remove_one(world: &World, live: &Live, claim: &Claim, decision: &mut Decision
     }
     decision.actions.push(action);
     vec![Cause::Pending(format!("{} is being removed", live.key))]
+}
+
+/// What brings an object nearer to its end.
+fn next_removal(world: &World, live: &Live, claim: &Claim) -> Option<Action> {
+    if world.root.orphaning && !mutant!(DeleteTheKept) {
+        return Some(Action::release(live, false));
+    }
+    removal::removal(live, claim, true)
+}
+
+/// Whether its removal was refused for good: what we may no longer delete is reported, not waited for. That something else was
+/// refused once (its creation, a change) says nothing of that.
+fn left_behind(world: &World, live: &Live, claim: &Claim) -> bool {
+    let refused = world.refused.get(&live.key).filter(|it| matches!(it.refusal, Refusal::Forbidden(_)));
+    refused.is_some_and(|it| {
+        mutant!(AnyRefusalLeaves)
+            || next_removal(world, live, claim).is_some_and(|action| action.tried() == it.tried)
+    })
 }
 
 /// Nothing is left: the ledger goes, then our finalizers, then the root.

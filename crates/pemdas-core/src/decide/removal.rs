@@ -16,7 +16,7 @@ use crate::{
     blueprint::{Body, Replace},
     ledger::Slot,
     truth::Truth,
-    world::{Claim, Live, ObjectKey, Refusal},
+    world::{Claim, Live, ObjectKey},
 };
 
 impl Pass<'_> {
@@ -245,11 +245,6 @@ pub(super) fn removal(live: &Live, claim: &Claim, ending: bool) -> Option<Action
         return Some(Action::delete(live));
     }
     (ending && held).then(|| Action::release(live, false))
-}
-
-/// Whether a delete that was refused for good is left: what we may no longer delete is reported, not waited for.
-pub(super) fn left_behind(world: &crate::world::World, key: &ObjectKey) -> bool {
-    matches!(world.refused.get(key).map(|it| &it.refusal), Some(Refusal::Forbidden(_)))
 }
 
 /// Whether `to` is held back by `from`, however many objects lie between.

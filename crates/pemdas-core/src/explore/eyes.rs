@@ -6,7 +6,7 @@ use super::sim::Sim;
 use crate::{
     action::Action,
     blueprint::{Body, WantedShape, WantedShapeForm},
-    decide::{Decision, Mode, decide},
+    decide::{Decision, Mode, Phase, decide},
     ledger::Slot,
     shape::Shape,
     world::{CLAIM_ANNOTATION, Claim, Live, ObjectKey, Owner, owner},
@@ -76,14 +76,18 @@ impl Sim {
             if !plain || edge.until.is_some() || program.states.contains_key(precursor) {
                 continue;
             }
+            let conditional =
+                program.needs.values().flatten().any(|it| it.to == *precursor && it.conditional);
             let v = &body["spec"]["v"];
             let made: Vec<_> = self
                 .claimed()
                 .into_iter()
                 .filter(|(_, _, it)| it.node == *precursor && (!edge.each || it.member == claim.member))
-                // A member that is not wanted any more is on its way out.
+                // A member that is not wanted any more is on its way out, and so is a node.
                 .filter(|(_, _, it)| {
-                    p.for_each.is_none() || decision.nodes.contains_key(&Slot::new(precursor, &it.member))
+                    let told = decision.nodes.get(&Slot::new(precursor, &it.member));
+                    (p.for_each.is_none() || told.is_some())
+                        && (!conditional || told.is_some_and(|it| it.phase != Phase::Removing))
                 })
                 .filter(|(_, live, _)| {
                     live.body["spec"]["v"] == *v
@@ -95,8 +99,6 @@ impl Sim {
                 continue;
             }
             let ready = made.iter().all(|(key, _, _)| self.was_ready.get(key) == Some(&true));
-            let conditional =
-                program.needs.values().flatten().any(|it| it.to == *precursor && it.conditional);
             let gone = self.deleted_by_others(precursor);
             if !ready || (made.is_empty() && !conditional && p.for_each.is_none() && !gone) {
                 found.push(format!("{key} is written with v={v} before {precursor} was ready with it"));

@@ -15,7 +15,7 @@ use crate::explore::sim::Sim;
 use crate::explore::zoo::{chain, drain, fleet, job};
 use crate::ledger::End;
 use crate::shape::Shape;
-use crate::world::{CLAIM_ANNOTATION, Fact, ObjectKey, ROOT_LABEL};
+use crate::world::{CLAIM_ANNOTATION, Fact, ObjectKey, ROOT_LABEL, Refusal, WriteOutcome};
 
 fn answering(lab: &mut Lab, path: &str, reads: &[&str], run: impl Fn(&Value) -> Value + 'static) -> Function {
     lab.function(path, reads, move |the| Answer::Value(run(the)))
@@ -411,6 +411,16 @@ pub(super) fn what_may_not_be_deleted_is_left_and_told() {
     }
     assert!(told && sim.root().is_none(), "{:?}", sim.stalled());
     assert!(there(&sim, "Thing", "a-b") && !there(&sim, "Thing", "a-a") && !there(&sim, "Note", "a-c"));
+}
+
+pub(super) fn what_was_refused_otherwise_is_deleted_all_the_same() {
+    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
+    let tried = crate::digest::Digest::of(&[], &json!(["create", "of long ago"]));
+    let refused = WriteOutcome::Refused(Refusal::Forbidden("not then".to_owned()));
+    sim.world.learn(Fact::Outcome(key("Thing", "a-b"), tried, refused));
+    delete_root(&mut sim);
+    assert!(sim.settle() && sim.root().is_none() && sim.claimed().is_empty(), "{:?}", sim.stalled());
+    clean(&sim);
 }
 
 pub(super) fn a_kind_that_reports_no_generation_may_say_so() {

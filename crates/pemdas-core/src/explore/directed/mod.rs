@@ -21,7 +21,8 @@ use clauses::{
     a_time_changes_only_with_what_it_speaks_of, a_value_is_passed_on, a_yielded_field_is_left_to_its_owner,
     an_authors_condition_lowers_ready_and_never_raises_it, an_object_of_the_cluster_has_no_namespace,
     having_limits_what_is_kept_away, what_a_server_makes_of_a_status_is_not_fought,
-    what_may_not_be_deleted_is_left_and_told, with_each_a_member_waits_for_its_own,
+    what_may_not_be_deleted_is_left_and_told, what_was_refused_otherwise_is_deleted_all_the_same,
+    with_each_a_member_waits_for_its_own,
 };
 use contradictions::{
     a_claim_of_an_unknown_node_and_revision_is_removed_as_any_other,
@@ -201,7 +202,7 @@ properties! {
     an_object_of_the_cluster_has_no_namespace,
     a_state_may_be_part_of_the_deletion,
     a_deletion_that_takes_too_long_asks_a_human,
-    what_may_not_be_deleted_is_left_and_told,
+    what_may_not_be_deleted_is_left_and_told, what_was_refused_otherwise_is_deleted_all_the_same,
     a_kind_that_reports_no_generation_may_say_so,
     a_claim_that_contradicts_the_blueprint_is_told,
     a_shape_that_fails_is_told_and_closes_no_edge,
