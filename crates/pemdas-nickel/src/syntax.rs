@@ -151,6 +151,8 @@ pub struct FieldSyntax {
     pub value: Option<NodeId>,
     /// The expressions inside its annotations.
     pub annotations: Vec<NodeId>,
+    /// Whether it has a type or a contract, be it one without an expression inside such as `Number`.
+    pub annotated: bool,
     /// Whether it is `optional`.
     pub optional: bool,
     /// Whether it is a `default`.

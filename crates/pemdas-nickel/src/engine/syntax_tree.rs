@@ -152,6 +152,8 @@ impl Builder<'_> {
             span: self.files.of_pos(field.pos),
             value: field.value.as_ref().map(|value| self.add(value)),
             annotations: self.annotations(&field.metadata.annotation),
+            annotated: field.metadata.annotation.typ.is_some()
+                || !field.metadata.annotation.contracts.is_empty(),
             optional: field.metadata.opt,
             default: matches!(field.metadata.priority, MergePriority::Bottom),
             force: matches!(field.metadata.priority, MergePriority::Top),

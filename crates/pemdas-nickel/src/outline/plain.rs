@@ -64,7 +64,7 @@ impl Writer<'_, '_> {
         let mut record = BTreeMap::new();
         for field in fields {
             let marked = field.optional || field.default || field.force || field.not_exported;
-            if marked || !field.annotations.is_empty() || !field.computed.is_empty() {
+            if marked || field.annotated || !field.computed.is_empty() {
                 return None;
             }
             let names: Option<Vec<&str>> =
