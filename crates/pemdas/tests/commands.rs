@@ -30,21 +30,22 @@ fn what_the_commands_say() {
     trycmd::TestCases::new().case("tests/cmd/*.trycmd").env("NO_COLOR", "1");
 }
 
+/// What a command says that is given something to read.
+fn given(command: &mut Command, input: &str) -> Output {
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    spoke_plainly(&output);
+    output
+}
+
 #[test]
 fn standard_input_is_nickel_or_a_manifest() {
     let nickel = fs::read_to_string(format!("{CLEAN}/main.ncl")).expect("a fixture");
     let manifest = fs::read_to_string("tests/cmd/check.in/manifest.yaml").expect("a fixture");
     for (input, status) in [(nickel, 0), (manifest, 1), ("{{{".to_owned(), 1)] {
-        let mut child = pemdas()
-            .args(["check", "-"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("it reads");
-        let output = child.wait_with_output().expect("it ends");
-        spoke_plainly(&output);
+        let output = given(pemdas().args(["check", "-"]), &input);
         assert_eq!(output.status.code(), Some(status), "{}", text(&output.stdout));
     }
 }
@@ -160,19 +161,7 @@ fn an_import_writes_all_or_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let target = folder.path().join("out");
     let import = |input: &str, more: &[&str]| {
-        let mut child = pemdas()
-            .args(["import", "-", "-o"])
-            .arg(&target)
-            .args(more)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("it reads");
-        let output = child.wait_with_output().expect("it ends");
-        spoke_plainly(&output);
-        output.status.code()
+        given(pemdas().args(["import", "-", "-o"]).arg(&target).args(more), input).status.code()
     };
     let map = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{ name: {name} }}\n");
     assert_eq!(import(&format!("{}---\nno: object\n", map("one")), &[]), Some(2));
