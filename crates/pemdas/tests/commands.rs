@@ -1,4 +1,5 @@
 //! The commands as a user runs them.
+#![allow(clippy::expect_used, reason = "the helpers of a test are the test")]
 
 use std::{
     fs,
