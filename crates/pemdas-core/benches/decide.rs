@@ -38,9 +38,21 @@ fn decisions(criterion: &mut Criterion) {
             );
         });
         let (mut stage, mut next) = (settled.clone(), settled.clone());
-        group.bench_function("one object changed", |bench| {
+        group.bench_function(
+            "the first object changed, and all that waits for it, in a status of every node",
+            |bench| {
+                bench.iter_batched(
+                    || next.important(),
+                    |fact| black_box(stage.learn(fact).wake),
+                    BatchSize::SmallInput,
+                );
+            },
+        );
+        let brief = Stage::brief(nodes);
+        let (mut stage, mut next) = (brief.clone(), brief);
+        group.bench_function("the last object changed, in a status of one field", |bench| {
             bench.iter_batched(
-                || next.important(),
+                || next.last(),
                 |fact| black_box(stage.learn(fact).wake),
                 BatchSize::SmallInput,
             );

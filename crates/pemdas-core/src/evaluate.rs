@@ -134,9 +134,9 @@ impl Answers {
     }
 
     /// Forgets what the last pass did not use, when there is much of it: a settled instance is small.
-    pub fn trim(&mut self, used: &std::collections::BTreeSet<Digest>) {
+    pub fn trim(&mut self, used: &BTreeMap<Digest, u32>) {
         if self.0.len() > MAX_ANSWERS.min(2 * used.len() + SPARE_ANSWERS) {
-            self.0.retain(|digest, _| used.contains(digest));
+            self.0.retain(|digest, _| used.contains_key(digest));
         }
     }
 }

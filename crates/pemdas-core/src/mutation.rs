@@ -105,6 +105,8 @@ mod switch {
         SupersededIsForgotten: "a superseded unfinished attempt is waited for",
         StepsStay: "a step is taken again when something that it read has changed",
         FindingsStay: "what a step finds anew is told to the steps after it",
+        StatesStay: "what a node looks like now is counted in the report",
+        StraysStay: "an object that its node does not keep any more is looked for",
         TakeCopies: "an object that this revision cannot have made is told, not taken",
         TakeClaimed: "a second claimant gets a conflict, never a merge",
         UnknownConditionIsFalse: "what is perhaps needed is kept",

@@ -35,9 +35,13 @@ mod report;
 mod settled;
 mod states;
 mod status;
+mod tally;
 mod why;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -106,14 +110,17 @@ pub struct Decision {
     pub nodes: BTreeMap<Slot, NodeState>,
     /// The status as it should be; nothing for a root that is not ours.
     pub status: Option<Value>,
+    /// Whether that is another one than the root has.
+    #[serde(skip)]
+    pub status_differs: bool,
     /// When to decide again even if nothing happens.
     pub wake: Option<u64>,
     /// What it has to see: a decision that names something that was not shown to it yet is not to be acted on.
     #[serde(skip)]
-    pub interests: Interests,
-    /// The answers that were used: what may not be forgotten.
+    pub interests: Arc<Interests>,
+    /// The answers that were used, and by how many steps: what may not be forgotten.
     #[serde(skip)]
-    pub used: BTreeSet<Digest>,
+    pub used: BTreeMap<Digest, u32>,
 }
 
 impl Decision {

@@ -556,8 +556,9 @@ pub(super) fn idle(cause: &Cause) -> Decision {
         conditions: Conditions { ready: false, reconciling: stalled.is_empty(), stalled },
         nodes: BTreeMap::new(),
         status: None,
+        status_differs: false,
         wake: None,
-        interests: super::Interests::default(),
-        used: BTreeSet::new(),
+        interests: Arc::default(),
+        used: BTreeMap::new(),
     }
 }

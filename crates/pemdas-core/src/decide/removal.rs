@@ -10,10 +10,11 @@ use super::{
     inventory::{Inventory, Item},
     pass::Pass,
     reason,
+    tally::{Tally, makes},
 };
 use crate::{
     action::Action,
-    blueprint::{Body, Replace},
+    blueprint::Replace,
     ledger::Slot,
     truth::Truth,
     world::{Claim, Live, ObjectKey},
@@ -21,22 +22,25 @@ use crate::{
 
 impl Pass<'_> {
     /// Mode present: removes what is in the inventory and not kept.
-    pub(super) fn remove_unneeded(&mut self) {
-        let (kept, unknown) = self.kept();
-        let doomed: Vec<_> = self
-            .inventory
-            .iter()
-            .filter(|(key, it)| !kept.contains(*key) && it.claim.attempt.is_none())
-            .map(|(key, it)| (key.clone(), it.live.clone(), it.claim.clone()))
-            .collect();
-        self.remove_idle_onces();
+    pub(super) fn remove_unneeded(&mut self, tally: &Tally) {
+        let strays = tally.strays.iter().filter_map(|key| self.inventory.get(key));
+        let (onces, mut doomed): (Vec<_>, Vec<_>) =
+            strays.cloned().partition(|it| it.claim.attempt.is_some());
+        let mut unknown = None;
+        if !doomed.is_empty() {
+            let (kept, why) = self.kept();
+            doomed.retain(|it| !kept.contains(&it.live.key));
+            unknown = why;
+        }
+        self.remove_idle_onces(onces);
         if doomed.is_empty() {
             return;
         }
         let blocked_by = blockers(&self.inventory);
         let world = self.facts.all();
         let unseen = world.writes.keys().any(|it| *it != world.root.key && world.unseen_write(it).is_some());
-        for (key, live, claim) in doomed {
+        for Item { live, claim, .. } in doomed {
+            let key = live.key.clone();
             // Its replacement may stand in the same slot.
             let slot = Slot::new(&claim.node, &format!("{}~{}", claim.member, key.name));
             let causes = if let Some(cause) = self.contradiction(&key, &claim) {
@@ -72,10 +76,7 @@ impl Pass<'_> {
             if view.need == Truth::False {
                 continue;
             }
-            let node = self.program.node(name);
-            let body = node.map(|it| &it.body);
-            let made = matches!(body, Some(Body::Template(_) | Body::Absent(_)));
-            if !made {
+            if !makes(self.program, name) {
                 continue;
             }
             if !view.members_known {
@@ -174,15 +175,7 @@ impl Pass<'_> {
     }
 
     /// Once-objects of nodes that are not needed any more: an unfinished one is waited for.
-    fn remove_idle_onces(&mut self) {
-        let idle: Vec<_> = self
-            .inventory
-            .iter()
-            .map(|(_, item)| item)
-            .filter(|it| it.claim.attempt.is_some())
-            .filter(|it| self.nodes.get(&it.claim.node).is_none_or(|view| view.need == Truth::False))
-            .cloned()
-            .collect();
+    fn remove_idle_onces(&mut self, idle: Vec<Item>) {
         for Item { live, claim, .. } in idle {
             let slot = Slot::new(&claim.node, &claim.member);
             if self.ledger().is_some() && self.is_running(&slot, &claim) {

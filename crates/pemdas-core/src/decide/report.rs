@@ -8,17 +8,17 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{
-    Cause, Conditions, Decision, Interests, MAX_CAUSES, NodeState, Phase,
+    Cause, Conditions, Decision, Phase,
     inputs::The,
-    pass::{Asked, Data, Found, NodeView, Pass, record},
+    pass::{Asked, Data, Found, Pass, record},
     status::{self, Parts, Trouble, whole},
+    tally::Tally,
 };
 use crate::{
     action::{Action, Event},
     blueprint::{Body, Function, Input, Report, RootTarget},
     evaluate::Form,
     ledger::Slot,
-    truth::Truth,
     world::{FINALIZER, LedgerFact, OUR_PREFIX, OwnWrite, Refused, Touch, author_part},
 };
 
@@ -32,7 +32,14 @@ pub(crate) const REPORT: &str = "report";
 pub(super) const STATUS_INTERVAL: u64 = 1_000;
 
 impl Pass<'_> {
+    /// The decision, from all that was found.
     pub(super) fn finish(&mut self) -> Decision {
+        let mut tally = Tally::of(self.program, &self.nodes, &self.inventory);
+        self.conclude(&mut tally)
+    }
+
+    /// The decision, from all that was found and counted; the states and the answers in it are taken from there.
+    pub(super) fn conclude(&mut self, tally: &mut Tally) -> Decision {
         // Whatever became of a write whose answer was lost, somebody waits for it.
         let lost = self.facts.all().writes.iter().filter(|(_, write)| **write == OwnWrite::Lost);
         let lost: Vec<_> =
@@ -47,15 +54,16 @@ impl Pass<'_> {
             self.finalized(&root, &mut nobody);
         }
         self.record_ledger();
-        let nodes = self.states();
-        let conditions = self.conditions(&nodes);
+        tally.add(std::mem::take(&mut self.removing));
+        let conditions = self.conditions(tally);
         let waits = self.status_waits(&conditions);
-        let status = if waits { None } else { self.status(&nodes, &conditions) };
+        let status = if waits { None } else { self.status(tally, &conditions) };
         self.facts.read(Touch::object(&self.facts.root().key));
         let unmade = waits || !self.asked.open.is_empty();
-        self.told_all = !unmade && (status.is_none() || status.as_ref() == self.root.body.get("status"));
+        let status_differs = status.is_some() && status.as_ref() != self.root.body.get("status");
+        self.told_all = !unmade && !status_differs;
         self.write_status(status.as_ref());
-        self.tell(&nodes, &conditions);
+        self.tell(tally, &conditions);
         if let Some(wake) = self.asked.wake {
             self.wake_at(wake);
         }
@@ -63,16 +71,17 @@ impl Pass<'_> {
             let open = std::mem::take(&mut self.asked.open);
             self.actions.insert(0, Action::Render(open.into_values().collect()));
         }
-        let interests = interests(&self.nodes);
+        tally.uses_itself(std::mem::take(&mut self.asked.used));
         Decision {
-            interests,
+            interests: tally.interests.clone(),
             mode: self.mode,
             actions: std::mem::take(&mut self.actions),
             conditions,
-            nodes,
+            nodes: std::mem::take(&mut tally.states),
             status,
+            status_differs,
             wake: self.wake,
-            used: std::mem::take(&mut self.asked.used),
+            used: std::mem::take(&mut tally.used),
         }
     }
 
@@ -116,29 +125,9 @@ impl Pass<'_> {
         self.push(Action::Record { ledger: Box::new(next), resource_version });
     }
 
-    fn states(&mut self) -> BTreeMap<Slot, NodeState> {
-        let mut states = std::mem::take(&mut self.removing);
-        for (name, view) in &self.nodes {
-            if view.need == Truth::False {
-                continue;
-            }
-            if view.members.is_empty() && view.members_known && view.causes.is_empty() {
-                continue;
-            }
-            if !view.members_known || view.members.is_empty() {
-                states.insert(Slot::new(name, ""), state(Truth::Unknown, &view.causes));
-            }
-            for (key, member) in &view.members {
-                let truth = member.ready.and(member.settled).and(view.need);
-                states.insert(Slot::new(name, key), state(truth, &member.causes));
-            }
-        }
-        states
-    }
-
-    fn conditions(&self, nodes: &BTreeMap<Slot, NodeState>) -> Conditions {
-        let mut stalled: Vec<String> = nodes
-            .iter()
+    fn conditions(&self, tally: &Tally) -> Conditions {
+        let mut stalled: Vec<String> = tally
+            .unready()
             .filter_map(|(slot, state)| {
                 let cause = state.causes.iter().find(|it| matches!(it, Cause::Stalled { .. }))?;
                 Some(format!("{slot}: {cause}"))
@@ -150,13 +139,11 @@ impl Pass<'_> {
         stalled.sort();
         stalled.dedup();
         stalled.truncate(MAX_STATUS_NODES);
-        let unknown_need = self.nodes.values().any(|view| view.need == Truth::Unknown || !view.members_known);
-        let all_ready = nodes.values().all(|it| {
-            it.phase == Phase::Ready || (it.phase == Phase::Removing && mutant!(ReadyWhileRemoving))
-        });
+        let all_ready =
+            tally.unready().all(|(_, it)| it.phase == Phase::Removing && mutant!(ReadyWhileRemoving));
         let moving = self.actions.iter().any(Action::moves_the_cluster) || self.ledger().is_none();
         let ready = all_ready
-            && !unknown_need
+            && tally.vague == 0
             && self.asked.open.is_empty()
             && (self.instance.is_empty() || mutant!(ReadyWhileUnknown))
             && !moving
@@ -183,7 +170,7 @@ impl Pass<'_> {
     }
 
     /// The status as it should be; none for a root that is not ours, and while something is asked: then nothing is written.
-    fn status(&mut self, nodes: &BTreeMap<Slot, NodeState>, conditions: &Conditions) -> Option<Value> {
+    fn status(&mut self, tally: &Tally, conditions: &Conditions) -> Option<Value> {
         let root = self.program.node(&self.program.root)?;
         let Body::Root(target) = &root.body else { return None };
         if !matches!(target.target, RootTarget::Owned(_)) {
@@ -220,7 +207,7 @@ impl Pass<'_> {
                 .map(ToString::to_string),
             authored,
             conditions,
-            nodes,
+            tally,
             stalled: self.stalled().map(|(reason, _)| reason),
             generation: self.root.generation,
             revision: &self.program.revision.name,
@@ -280,18 +267,21 @@ impl Pass<'_> {
             Found::Absent | Found::Unknown(_) => Data::from(Value::Null),
         };
         let whole = function.reads.iter().any(|it| it.input() == Input::Whole);
+        let all = self.nodes.keys().filter(|_| whole).map(String::as_str);
+        let read = function.reads.iter().filter_map(|it| match it.input() {
+            Input::Node(name) => Some(name),
+            _ => None,
+        });
         let mut parts = BTreeMap::new();
-        for (name, view) in &self.nodes {
-            if !whole && !function.reads.iter().any(|it| it.input() == Input::Node(name)) {
-                continue;
-            }
+        for name in all.chain(read) {
+            let Some(view) = self.nodes.get(name).filter(|_| !parts.contains_key(name)) else { continue };
             let value = if view.collection {
                 let members = view.members.iter();
                 Data::from(record(members.map(|(key, it)| (key.clone(), seen(&it.found).value().clone()))))
             } else {
                 view.members.get("").map_or_else(|| Data::from(Value::Null), |it| seen(&it.found))
             };
-            parts.insert(name.clone(), value);
+            parts.insert(name.to_owned(), value);
         }
         let the = The { root: self.root_body(), extracts: Some(&parts), each: None, own: None, seed: None };
         self.ask(function, form, &the)
@@ -350,12 +340,12 @@ impl Pass<'_> {
     }
 
     /// One Event for each transition: to a node that stalls, to an instance that stalls as a whole or is ready.
-    fn tell(&mut self, nodes: &BTreeMap<Slot, NodeState>, conditions: &Conditions) {
+    fn tell(&mut self, tally: &Tally, conditions: &Conditions) {
         if !self.asked.open.is_empty() {
             return;
         }
         let mut now: BTreeMap<Option<Slot>, (String, String)> = BTreeMap::new();
-        for (slot, state) in nodes {
+        for (slot, state) in tally.unready() {
             if let Some((reason, message)) = state.causes.first().and_then(Cause::told) {
                 now.insert(Some(slot.clone()), (reason.to_owned(), message));
             }
@@ -412,45 +402,4 @@ fn without_nulls(value: &Value) -> Value {
         Value::Array(items) => items.iter().map(without_nulls).collect(),
         other => other.clone(),
     }
-}
-
-fn interests(nodes: &BTreeMap<String, NodeView>) -> Interests {
-    let mut interests = Interests::default();
-    for view in nodes.values() {
-        match &view.selects {
-            Some(selects) => {
-                interests.kinds.insert(selects.clone());
-            }
-            None => interests.objects.extend(view.members.values().filter_map(|it| it.key.clone())),
-        }
-    }
-    interests
-}
-
-fn state(ready: Truth, causes: &[Cause]) -> NodeState {
-    let has = |wanted: fn(&Cause) -> bool| causes.iter().any(wanted);
-    let phase = if ready == Truth::True && causes.is_empty() {
-        Phase::Ready
-    } else if has(|it| matches!(it, Cause::Stalled { .. })) {
-        Phase::Stalled
-    } else if ready == Truth::Unknown || has(|it| matches!(it, Cause::Unknown(_))) {
-        Phase::Unknown
-    } else if has(|it| matches!(it, Cause::Waits { .. })) {
-        Phase::Waiting
-    } else if ready == Truth::True {
-        Phase::Ready
-    } else {
-        Phase::Progressing
-    };
-    let mut causes: Vec<_> = causes.iter().take(MAX_CAUSES).cloned().collect();
-    if phase == Phase::Ready {
-        causes.clear();
-    }
-    // What a human can do something about comes first.
-    causes.sort_by_key(|it| match it {
-        Cause::Stalled { .. } => 0,
-        Cause::Refused { .. } => 1,
-        _ => 2,
-    });
-    NodeState { phase, causes }
 }

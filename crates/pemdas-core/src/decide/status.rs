@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Cause, Conditions, NodeState, Phase, chain, report::MAX_STATUS_NODES};
+use super::{Cause, Conditions, Phase, chain, report::MAX_STATUS_NODES, tally::Tally};
 use crate::{crd::STATUS_VERSION, ledger::Slot, text};
 
 /// How long the message of a condition may be.
@@ -22,7 +22,7 @@ pub(super) struct Parts<'a> {
     /// The conditions of the author, by type.
     pub(super) authored: Option<Value>,
     pub(super) conditions: &'a Conditions,
-    pub(super) nodes: &'a BTreeMap<Slot, NodeState>,
+    pub(super) tally: &'a Tally,
     /// The word for what stalls the instance as a whole.
     pub(super) stalled: Option<&'static str>,
     pub(super) generation: Option<i64>,
@@ -72,7 +72,7 @@ pub(super) fn whole(mut parts: Parts<'_>) -> Value {
         status.insert("observedGeneration".to_owned(), json!(generation));
     }
     let known = parts.before.and_then(|it| it.pointer("/pemdas/nodes")).and_then(Value::as_array);
-    status.insert("pemdas".to_owned(), nodes(parts.nodes, parts.revision, known, &now));
+    status.insert("pemdas".to_owned(), nodes(parts.tally, parts.revision, known, &now));
     Value::Object(status)
 }
 
@@ -102,16 +102,16 @@ impl Condition {
 }
 
 fn own(parts: &Parts<'_>, lowered: Option<&Condition>) -> Vec<Condition> {
-    let (conditions, nodes) = (parts.conditions, parts.nodes);
+    let (conditions, tally) = (parts.conditions, parts.tally);
     let truth = |holds: bool| if holds { "True" } else { "False" };
     let stalled = conditions.stalled.join("; ");
-    let stalled_reason = nodes.values().flat_map(|it| &it.causes).find_map(|it| match it {
+    let stalled_reason = tally.unready().flat_map(|(_, it)| &it.causes).find_map(|it| match it {
         Cause::Stalled { reason, .. } => Some((*reason).to_owned()),
         _ => None,
     });
     let stalled_reason =
         stalled_reason.or(parts.stalled.map(str::to_owned)).unwrap_or_else(|| "Stalled".to_owned());
-    let waits = parts.waits.clone().unwrap_or_else(|| root_cause(nodes));
+    let waits = parts.waits.clone().unwrap_or_else(|| root_cause(tally));
     let (ready, reason, message) = match lowered {
         _ if !conditions.stalled.is_empty() => (false, stalled_reason.clone(), stalled.clone()),
         _ if !conditions.ready => (false, "Progressing".to_owned(), waits.clone()),
@@ -162,11 +162,10 @@ fn reported(there: bool, trouble: Option<Trouble>, before: Option<&Vec<Value>>) 
 }
 
 /// What the first node that is not ready waits for in the end.
-fn root_cause(nodes: &BTreeMap<Slot, NodeState>) -> String {
-    let Some((slot, _)) = nodes.iter().find(|(_, state)| state.phase != Phase::Ready) else {
-        return String::new();
-    };
-    let links: Vec<_> = chain(nodes, slot).iter().map(|(slot, cause)| format!("{slot} {cause}")).collect();
+fn root_cause(tally: &Tally) -> String {
+    let Some(slot) = tally.unready.first() else { return String::new() };
+    let links: Vec<_> =
+        chain(&tally.states, slot).iter().map(|(slot, cause)| format!("{slot} {cause}")).collect();
     if links.is_empty() { format!("{slot} is not ready yet") } else { links.join("; ") }
 }
 
@@ -188,15 +187,15 @@ fn authored(value: Option<&Value>) -> Vec<Condition> {
     record.iter().take(MAX_AUTHORED).map(read).collect()
 }
 
-fn nodes(nodes: &BTreeMap<Slot, NodeState>, revision: &str, before: Option<&Vec<Value>>, now: &str) -> Value {
-    let mut sorted: Vec<_> = nodes.iter().collect();
-    sorted.sort_by_key(|(_, state)| state.phase == Phase::Ready);
-    let listed = sorted.iter().take(MAX_STATUS_NODES).map(|(slot, state)| {
+fn nodes(tally: &Tally, revision: &str, before: Option<&Vec<Value>>, now: &str) -> Value {
+    let text_of = |it: &'_ Value, field: &str| it[field].as_str().map(str::to_owned);
+    let known: BTreeMap<_, _> =
+        before.into_iter().flatten().map(|it| ((text_of(it, "name"), text_of(it, "member")), it)).collect();
+    let ready = tally.states.iter().filter(|(_, state)| state.phase == Phase::Ready);
+    let listed = tally.unready().chain(ready).take(MAX_STATUS_NODES).map(|(slot, state)| {
         let phase = json!(state.phase);
-        let same = |it: &&Value| {
-            it["name"] == slot.node.as_str() && it["member"] == slot.member.as_str() && it["state"] == phase
-        };
-        let since = before.and_then(|it| it.iter().find(same)).and_then(|it| it["since"].as_str());
+        let known = known.get(&(Some(slot.node.clone()), Some(slot.member.clone())));
+        let since = known.filter(|it| it["state"] == phase).and_then(|it| it["since"].as_str());
         let mut node = json!({
             "name": slot.node, "member": slot.member, "state": phase, "since": since.unwrap_or(now),
         });
@@ -207,7 +206,7 @@ fn nodes(nodes: &BTreeMap<Slot, NodeState>, revision: &str, before: Option<&Vec<
     });
     let mut own =
         json!({ "version": STATUS_VERSION, "revision": revision, "nodes": listed.collect::<Vec<_>>() });
-    if let Some(more) = sorted.len().checked_sub(MAX_STATUS_NODES).filter(|it| *it > 0) {
+    if let Some(more) = tally.states.len().checked_sub(MAX_STATUS_NODES).filter(|it| *it > 0) {
         own["moreNodes"] = json!(more);
     }
     own
@@ -266,14 +265,13 @@ pub(crate) fn timestamp(milliseconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use serde_json::json;
 
     use super::{Parts, timestamp, whole};
     use crate::{
         crd,
-        decide::{Cause, Conditions, NodeState, Phase},
+        decide::{Cause, Conditions, NodeState, Phase, tally::Tally},
         ledger::Slot,
     };
 
@@ -291,7 +289,11 @@ mod tests {
         } else {
             (Phase::Progressing, vec![Cause::Pending("it is being created".to_owned())])
         };
-        let nodes = BTreeMap::from([(Slot::new("web", ""), NodeState { phase, causes })]);
+        let mut tally = Tally::default();
+        if !ready {
+            tally.unready.insert(Slot::new("web", ""));
+        }
+        tally.states.insert(Slot::new("web", ""), NodeState { phase, causes });
         let conditions = Conditions { ready, reconciling: !ready, stalled: Vec::new() };
         let authored =
             json!({ "Nice": { "status": true, "reason": "Weather" }, "Ready": { "status": false } });
@@ -299,7 +301,7 @@ mod tests {
             author: json!({ "url": "x" }),
             authored: Some(authored).filter(|_| !ready),
             conditions: &conditions,
-            nodes: &nodes,
+            tally: &tally,
             stalled: None,
             generation: Some(3),
             revision: "r1",

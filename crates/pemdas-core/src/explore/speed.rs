@@ -51,6 +51,18 @@ fn a_pass_costs_what_changed() {
     }
 }
 
+#[test]
+fn what_nobody_waits_for_costs_the_same_among_few_and_among_many() {
+    let cost = |nodes: usize| {
+        let mut stage = Stage::brief(nodes);
+        let before = stage.memo().steps();
+        let fact = stage.last();
+        stage.learn(fact);
+        stage.memo().steps() - before
+    };
+    assert_eq!(cost(8), cost(200));
+}
+
 /// Every batch of answers costs the steps that asked, not all of them: no quadratic rounds.
 #[test]
 fn a_chain_of_questions_costs_each_node_a_few_steps() {

@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     decide::{Decision, Memo},
+    evaluate::Answer,
     packed::Packed,
     program::Program,
     world::{Fact, Live, World},
@@ -38,19 +39,39 @@ pub(super) fn layered(nodes: usize) -> Lab {
     lab
 }
 
+/// The same, with a status of one field: that of the first node.
+fn briefly(nodes: usize) -> Lab {
+    let mut lab = layered(nodes);
+    let status = lab.function("nodes.app.status", &["n0.status"], |the| {
+        Answer::Value(json!({ "first": the["n0"]["status"]["conditions"] }))
+    });
+    lab.with("app", |it| it.status = Some(status))
+}
+
 /// An instance that is settled, with what its process remembers.
 #[derive(Clone)]
 pub struct Stage {
     sim: Sim,
+    nodes: usize,
 }
 
 impl Stage {
     /// An instance of so many nodes, all ready.
     #[must_use]
     pub fn settled(nodes: usize) -> Self {
-        let mut sim = Sim::new(&[layered(nodes)], &json!({ "v": 1 }));
+        Self::of(layered(nodes), nodes)
+    }
+
+    /// The same, with a status that does not grow with them.
+    #[must_use]
+    pub fn brief(nodes: usize) -> Self {
+        Self::of(briefly(nodes), nodes)
+    }
+
+    fn of(lab: Lab, nodes: usize) -> Self {
+        let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
         assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
-        Self { sim }
+        Self { sim, nodes }
     }
 
     /// Its program.
@@ -102,26 +123,33 @@ impl Stage {
 
     /// One of the first objects, with an annotation that nobody reads.
     pub fn unimportant(&mut self) -> Fact {
-        self.changed(|live, version| live.body["metadata"]["annotations"]["seen"] = json!(version))
+        self.changed(0, |live, version| live.body["metadata"]["annotations"]["seen"] = json!(version))
     }
 
     /// One of the first objects, ready or not in turn.
     pub fn important(&mut self) -> Fact {
-        self.changed(|live, version| {
-            let ready = if version % 2 == 0 { "True" } else { "False" };
-            live.body["status"]["conditions"] = json!([{ "type": "Ready", "status": ready }]);
-        })
+        self.changed(0, ready_in_turn)
     }
 
-    fn changed(&mut self, change: impl FnOnce(&mut Live, u64)) -> Fact {
+    /// The last object, which no other waits for, ready or not in turn.
+    pub fn last(&mut self) -> Fact {
+        self.changed(self.nodes - 1, ready_in_turn)
+    }
+
+    fn changed(&mut self, at: usize, change: impl FnOnce(&mut Live, u64)) -> Fact {
         let version = self.sim.cluster.next_version();
-        let live = self.sim.world.objects.get(&key("Thing", "a-n0")).expect("the first node");
+        let live = self.sim.world.objects.get(&key("Thing", &format!("a-n{at}"))).expect("the node");
         let mut live = (**live).clone();
         live.resource_version = version;
         change(&mut live, version);
         assert_eq!(live.key.kind, kind("Thing"));
         Fact::Seen(Arc::new(live))
     }
+}
+
+fn ready_in_turn(live: &mut Live, version: u64) {
+    let ready = if version % 2 == 0 { "True" } else { "False" };
+    live.body["status"]["conditions"] = json!([{ "type": "Ready", "status": ready }]);
 }
 
 /// Visits up to so many states of a small world with faults; how many there were.

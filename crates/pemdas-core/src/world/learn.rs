@@ -526,9 +526,8 @@ impl World {
     /// Takes note of a decision that was made on this world: since when the status is not as it should be, and which
     /// answers are not used any more.
     pub fn decided(&mut self, decision: &Decision) {
-        let written = self.root.live.as_ref().and_then(|it| it.body.get("status"));
         let stale = match &decision.status {
-            Some(status) => Some(status) != written,
+            Some(_) => decision.status_differs,
             None => decision.conditions.reconciling,
         };
         self.status_made = decision.status.is_some().then_some(self.changes);

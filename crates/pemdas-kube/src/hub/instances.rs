@@ -42,7 +42,7 @@ pub(super) struct Instance {
     pub(super) world: World,
     pub(super) memo: Memo,
     /// What it was shown besides what carries its label.
-    pub(super) shown: Interests,
+    pub(super) shown: Arc<Interests>,
     /// Whether an answer of the evaluator is waited for.
     pub(super) evaluating: bool,
     pub(super) wake: Option<u64>,
@@ -389,7 +389,7 @@ impl Hub {
             identity,
             world,
             memo: Memo::default(),
-            shown: Interests::default(),
+            shown: Arc::default(),
             evaluating: false,
             wake: None,
             asks_for_ending: None,
@@ -416,7 +416,7 @@ impl Hub {
     }
 
     /// Shows an instance what its last decision says that it has to see; whether there was anything new.
-    pub(super) fn show(&mut self, id: InstanceId, wanted: &Interests) -> bool {
+    pub(super) fn show(&mut self, id: InstanceId, wanted: &Arc<Interests>) -> bool {
         let Some(instance) = self.instances.all.get_mut(&id) else { return false };
         if instance.shown == *wanted {
             return false;
