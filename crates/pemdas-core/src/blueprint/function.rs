@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Plain;
+use super::{Fits, Plain};
 use crate::diagnostic::Span;
 
 /// The names under which a function of `the` finds what is no precursor; no node may have one of them.
@@ -67,7 +67,7 @@ impl Read {
     }
 }
 
-/// A contract of the blueprint that only the evaluator can judge.
+/// A contract of the blueprint, which the evaluator judges.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContractRef {
@@ -75,4 +75,7 @@ pub struct ContractRef {
     pub path: Vec<String>,
     /// The contract as written.
     pub span: Span,
+    /// What it asks for, if that can be said without it: then a value that fits needs no evaluator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fits: Option<Fits>,
 }

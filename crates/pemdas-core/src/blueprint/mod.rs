@@ -6,6 +6,7 @@
 
 mod clause;
 mod edge;
+mod fits;
 mod function;
 mod kind;
 mod node;
@@ -20,6 +21,7 @@ use crate::diagnostic::Span;
 
 pub use clause::{Clause, Conflict, First, OnDelete, OnImmutable, Once, Own, Replace, Report, Superseded};
 pub use edge::{AlsoEdge, SequenceEdge, WantedShape, WantedShapeForm};
+pub use fits::{Fits, FittingField};
 pub use function::{ContractRef, Function, Input, RESERVED_INPUTS, Read};
 pub use kind::{KindVersion, OwnedKind, Scope};
 pub use node::{

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::evaluate::{Argument, Form};
 
 /// How many bytes of text and fields a result may have; larger ones are the evaluator's, which has limits of its own.
-const MAX_WEIGHT: usize = 256 << 10;
+pub(super) const MAX_WEIGHT: usize = 256 << 10;
 /// Integers up to here are the same number for everybody.
 const MAX_INTEGER: u64 = 1 << 53;
 
@@ -93,7 +93,7 @@ impl Plain {
 }
 
 /// Whether a value comes out of any evaluator as it went in, and is not too large.
-fn same_for_all(value: &Value, left: &mut usize) -> bool {
+pub(super) fn same_for_all(value: &Value, left: &mut usize) -> bool {
     match value {
         Value::Null | Value::Bool(_) => spend(left, 8),
         Value::Number(number) => {

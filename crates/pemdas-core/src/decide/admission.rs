@@ -26,25 +26,26 @@ impl Pass<'_> {
     pub(super) fn admit(&mut self) -> bool {
         let api_version = self.root.body.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
         let Some(contract) = self.program.contract(api_version) else { return true };
+        let nothing = Value::Object(Map::new());
+        let root = self.root;
+        let spec = root.body.get(SPEC).unwrap_or(&nothing);
+        if let Some(filled) = contract.fits.as_ref().and_then(|it| it.filled(spec)) {
+            self.admitted = None;
+            self.fill(&filled);
+            return true;
+        }
         let function = Function {
             path: contract.path.clone(),
             span: contract.span.clone(),
             reads: vec![Read { path: Vec::new(), span: contract.span.clone() }],
             plain: None,
         };
-        let nothing = Value::Object(Map::new());
-        let root = self.root;
-        let spec = root.body.get(SPEC).unwrap_or(&nothing);
         let (digest, asked) = self.ask_keyed(&function, Form::Admitted, spec);
         self.facts.take_reads();
         let cause = match asked {
             Asked::Value(filled) => {
                 self.admitted = Some(digest);
-                if self.root_input.get(SPEC) != Some(filled.value()) {
-                    let mut input = Value::clone(&self.root_input);
-                    input[SPEC] = filled.value().clone();
-                    self.root_input = Arc::new(input);
-                }
+                self.fill(filled.value());
                 return true;
             }
             Asked::Unknown(why) => Cause::Unknown(why),
@@ -55,5 +56,14 @@ impl Pass<'_> {
         self.instance.push(cause);
         self.barred = true;
         false
+    }
+
+    /// Templates see the spec with what the contract filled in.
+    fn fill(&mut self, filled: &Value) {
+        if self.root_input.get(SPEC) != Some(filled) {
+            let mut input = Value::clone(&self.root_input);
+            input[SPEC] = filled.clone();
+            self.root_input = Arc::new(input);
+        }
     }
 }

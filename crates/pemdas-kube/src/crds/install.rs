@@ -107,6 +107,9 @@ fn definitions(client: Client) -> Api<DynamicObject> {
     Api::all_with(client, &ApiResource::erase::<CustomResourceDefinition>(&()))
 }
 
+/// How long a definition is waited for before it is looked up: news of a watch may be lost on the way.
+const LOOK_UP: Duration = Duration::from_secs(30);
+
 /// How often a write is tried again at once when somebody else was quicker.
 const AT_ONCE: u32 = 3;
 
@@ -155,8 +158,9 @@ impl Keeper {
                 () = due => {
                     known.again = None;
                     // The watch may lag behind what the write was refused for.
-                    if let Ok(found) = self.reader.get_opt(&self.name).await {
-                        known.see(found);
+                    match self.reader.get_opt(&self.name).await {
+                        Ok(found) => known.see(found),
+                        Err(_) => known.again = Some(Instant::now() + LOOK_UP),
                     }
                 }
             }
@@ -192,6 +196,9 @@ impl Keeper {
             Verdict::Anothers(why) => Standing::Anothers(why),
             Verdict::Create(body) | Verdict::Change(body) => self.write(&body, known).await,
         };
+        if matches!(standing, Standing::Waiting(_)) {
+            known.again.get_or_insert_with(|| Instant::now() + LOOK_UP);
+        }
         self.tell(standing);
     }
 

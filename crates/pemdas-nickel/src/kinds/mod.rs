@@ -5,13 +5,14 @@
 
 mod computed;
 mod conversions;
+mod fits;
 mod keywords;
 mod presentation;
 mod schemas;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pemdas_core::blueprint::{Blueprint, Body, ContractRef, KindVersion, OwnedKind, Root, RootTarget};
+use pemdas_core::blueprint::{Blueprint, Body, ContractRef, Fits, KindVersion, OwnedKind, Root, RootTarget};
 use pemdas_core::crd::cel::{self, LeftOut, Trouble};
 use pemdas_core::crd::{
     AUTHOR_MAY_NOT_USE, Field, Gap, KindDraft, Record, Schema, Side, Type, VersionDraft, codes,
@@ -36,6 +37,8 @@ pub struct Drafts {
     pub gaps: Vec<Gap>,
     /// Codes of advice that a kind does not want, by kind.
     pub accepted: BTreeMap<String, BTreeSet<String>>,
+    /// What the contracts of specs ask for, where that is said without them; by the path of the contract.
+    pub fits: BTreeMap<Vec<String>, Fits>,
     /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -149,6 +152,11 @@ impl Drafter<'_> {
         let left_out = cel::compile(&mut schema, root);
         for one in left_out {
             converter.left_out(&one);
+        }
+        if !converter.varies
+            && let Some(fits) = fits::fits(&described, &schema)
+        {
+            self.drafts.fits.insert(contract.path.clone(), fits);
         }
         self.drafts.gaps.extend(converter.gaps);
         self.drafts.diagnostics.extend(converter.diagnostics);

@@ -20,6 +20,8 @@ pub(super) struct Converter<'a> {
     pub(super) gaps: Vec<Gap>,
     pub(super) diagnostics: Vec<Diagnostic>,
     depth: usize,
+    /// Whether a contract or a default is computed from other fields of the object.
+    pub(super) varies: bool,
     /// By the place of a field's name: what it reads of other fields.
     pub(super) reads: ReadsOfFields<'a>,
 }
@@ -33,6 +35,7 @@ impl<'a> Converter<'a> {
             gaps: Vec::new(),
             diagnostics: Vec::new(),
             depth: 0,
+            varies: false,
             reads: ReadsOfFields::new(),
         }
     }
@@ -153,6 +156,7 @@ impl<'a> Converter<'a> {
 
     fn field(&mut self, field: &FieldContract, path: &str, span: &Span) -> Field {
         let constant = self.constant(field, path, span);
+        self.varies |= constant.contracts.is_some();
         let mut schema = match &constant.contracts {
             None => self.schema(&field.contract, path, span),
             Some(parts) => self.all(parts, path, span),

@@ -204,6 +204,7 @@ impl Outliner<'_> {
                         version.status = found.then(|| ContractRef {
                             path: place.path.clone(),
                             span: self.span_of(&place.path),
+                            fits: None,
                         });
                     }
                     "stored" => version.stored = self.flag(&place).unwrap_or_default(),
@@ -233,7 +234,7 @@ impl Outliner<'_> {
             }
             Err(failure) => self.failed(&spot.path, &failure),
         }
-        Some(ContractRef { path: spot.path.clone(), span: self.span_of(&spot.path) })
+        Some(ContractRef { path: spot.path.clone(), span: self.span_of(&spot.path), fits: None })
     }
 
     /// Remembers which fields are strings, where all kinds agree.

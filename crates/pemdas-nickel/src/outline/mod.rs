@@ -113,14 +113,18 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
         fields_of_kinds: BTreeMap::new(),
     };
     unpinned_imports(&mut outliner, &syntax);
-    let blueprint = blueprint(&mut outliner);
+    let mut blueprint = blueprint(&mut outliner);
     lints::run(&mut outliner);
     let mut drafts = Drafts::default();
-    if let Some(blueprint) = &blueprint {
+    if let Some(blueprint) = &mut blueprint {
         kube_types::run(&mut outliner, blueprint);
         drafts = kinds_draft(evaluator, blueprint, &field_reads::of(&trees));
         outliner.diagnostics.extend(check_conversions(evaluator, blueprint, &drafts));
         outliner.diagnostics.append(&mut drafts.diagnostics);
+        let versions = blueprint.kinds.values_mut().flat_map(|it| it.versions.values_mut());
+        for contract in versions.filter_map(|it| it.spec.as_mut()) {
+            contract.fits = drafts.fits.remove(&contract.path);
+        }
     }
     imported::run(&mut outliner);
     Outline { blueprint, drafts, diagnostics: tidy(outliner.diagnostics) }

@@ -24,7 +24,7 @@ impl Outliner<'_> {
             let data = self.shape_data(spot, &seen, MAX_SHAPE_DEPTH, &mut parts)?;
             match Shape::from_value(&data) {
                 Ok(Shape::Contract(path)) => {
-                    WantedShapeForm::Contract(ContractRef { path, span: span.clone() })
+                    WantedShapeForm::Contract(ContractRef { path, span: span.clone(), fits: None })
                 }
                 Ok(shape) => WantedShapeForm::Native(shape),
                 Err(error) => {

@@ -47,6 +47,8 @@ pub(super) struct Worker {
     limits: Limits,
     isolation: Isolation,
     answered: u64,
+    /// The most memory that it was seen with since it was last asked.
+    largest: u64,
 }
 
 impl Worker {
@@ -100,13 +102,14 @@ impl Worker {
             complaints = Some(reader.spawn(move || keep(errors))?);
         }
         let isolation = Isolation::default();
-        Ok(Self { child, to, from, complaints, limits: limits.clone(), isolation, answered: 0 })
+        Ok(Self { child, to, from, complaints, limits: limits.clone(), isolation, answered: 0, largest: 0 })
     }
 
     /// Asks the worker. After a failure that [`Worker::is_spent`] tells of, it is of no more use.
     pub(super) fn ask(&mut self, request: &Request) -> Result<Answer, Failure> {
         self.send(&ToWorker::Ask(request.clone()))?;
         self.answered += 1;
+        self.largest = 0;
         match self.receive(self.deadline())? {
             FromWorker::Answered(answer) => *answer,
             _ => Err(self.broken()),
@@ -152,6 +155,7 @@ impl Worker {
                 return Err(Failure::Killed { why: Kill::Time });
             }
             let resident = resident_of(self.child.id()).unwrap_or(0);
+            self.largest = self.largest.max(resident);
             if resident > self.limits.memory.saturating_add(MEMORY_SLACK) {
                 self.kill();
                 return Err(Failure::Killed { why: Kill::Memory });
@@ -183,7 +187,10 @@ impl Worker {
         // Nobody but the kernel, short of memory, sends that signal to a worker that we have not given up.
         let killed =
             status.and_then(|status| status.signal()) == Some(rustix::process::Signal::KILL.as_raw());
-        let why = if killed || words.contains("memory allocation of") { Kill::Memory } else { Kill::Crash };
+        // A stack that cannot grow any more has no words for it.
+        let full = self.largest > self.limits.memory / 4 * 3;
+        let memory = killed || full || words.contains("memory allocation of");
+        let why = if memory { Kill::Memory } else { Kill::Crash };
         Failure::Killed { why }
     }
 

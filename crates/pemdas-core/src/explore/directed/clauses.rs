@@ -6,8 +6,8 @@ use std::rc::Rc;
 use super::{at_rest, clean, delete_root, jobs, rounds, stalled, there};
 use crate::action::Action;
 use crate::blueprint::{
-    Absent, Body, Conflict, ContractRef, First, Function, NamePart, Node, Once, Report, SequenceEdge,
-    WantedShape, WantedShapeForm,
+    Absent, Body, Conflict, ContractRef, First, Fits, FittingField, Function, NamePart, Node, Once, Report,
+    SequenceEdge, WantedShape, WantedShapeForm,
 };
 use crate::evaluate::Answer;
 use crate::explore::lab::{Lab, key, kind, shape, span};
@@ -134,7 +134,7 @@ pub(super) fn a_contract_is_asked_of_the_evaluator() {
         if live["status"]["v"] == 2 { json!(true) } else { json!("v is too small") }
     });
     let path = ["nodes", "b", "before", "a", "until"].map(str::to_owned).to_vec();
-    let form = WantedShapeForm::Contract(ContractRef { path, span: span() });
+    let form = WantedShapeForm::Contract(ContractRef { path, span: span(), fits: None });
     lab.node("b").before.get_mut("a").unwrap().until = Some(WantedShape { span: span(), form });
     let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
     sim.settle();
@@ -147,12 +147,24 @@ pub(super) fn a_contract_is_asked_of_the_evaluator() {
 }
 
 pub(super) fn a_root_that_breaks_its_contract_is_left_as_it_is() {
+    let field = |fits, default| FittingField { fits, optional: false, default };
+    let fields = [
+        ("v".to_owned(), field(Fits::Whole { least: None, most: Some(8) }, None)),
+        ("filled".to_owned(), field(Fits::Text { least: 0, most: None }, Some(json!("yes")))),
+    ];
+    judged_by(None);
+    judged_by(Some(Fits::Record(fields.into())));
+}
+
+fn judged_by(fits: Option<Fits>) {
     let mut lab = chain();
-    lab.function("contract", &[], |spec| match spec["v"].as_u64() {
+    let described = fits.is_some();
+    lab.function("contract", &[], move |spec| match spec["v"].as_u64() {
         Some(9) => Answer::Error("v: 9 is too much".to_owned()),
+        _ if described => Answer::Error("nobody has to be asked".to_owned()),
         _ => Answer::Value(json!({ "v": spec["v"], "filled": "yes" })),
     });
-    let contract = ContractRef { path: vec!["contract".to_owned()], span: span() };
+    let contract = ContractRef { path: vec!["contract".to_owned()], span: span(), fits };
     lab.blueprint.kinds.get_mut("App").unwrap().versions.get_mut("v1").unwrap().spec = Some(contract);
     renamed_by(&mut lab, "a", &["root.spec"], |the| {
         json!({
