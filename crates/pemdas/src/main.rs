@@ -1,9 +1,11 @@
 //! The `pemdas` binary: the only crate of the product that prints, parses flags, or defines output JSON.
 
+mod bundle;
 mod cli;
 mod demo;
 mod draw;
 mod explain;
+mod files;
 mod import;
 mod input;
 mod live;
@@ -12,6 +14,7 @@ mod operate;
 mod pages;
 mod plan;
 mod render;
+mod roles;
 mod serve;
 mod terminal;
 

@@ -1,5 +1,6 @@
 //! The commands: flags are defined once, here, and help, completions and manual pages come from them.
 
+mod bundle;
 mod check;
 mod cluster;
 mod crds;
@@ -9,6 +10,7 @@ mod extras;
 mod graph;
 mod import;
 mod plan;
+mod rbac;
 mod run;
 
 pub(crate) use crds::Compared;
@@ -33,6 +35,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Bundle(bundle::Pack),
     Check(check::Check),
     Crds(crds::Crds),
     Demo(demo::Demo),
@@ -41,6 +44,7 @@ enum Command {
     Import(import::Import),
     Run(run::Run),
     Plan(plan::Plan),
+    Rbac(rbac::Rbac),
     Completions(extras::Completions),
     Man(extras::Man),
 }
@@ -77,6 +81,7 @@ pub(crate) fn run() -> ExitCode {
         }
     };
     let outcome = match arguments.command {
+        Command::Bundle(pack) => pack.run(arguments.color),
         Command::Check(check) => check.run(arguments.color),
         Command::Crds(crds) => crds.run(arguments.color),
         Command::Demo(demo) => demo.run(arguments.color),
@@ -85,6 +90,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Import(import) => import.run(arguments.color),
         Command::Run(run) => run.run(arguments.color),
         Command::Plan(plan) => plan.run(arguments.color),
+        Command::Rbac(rbac) => rbac.run(arguments.color),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
     };
