@@ -28,6 +28,9 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|it| it == WORKER) {
         return pemdas_nickel::worker_main();
     }
+    if cli::answered() {
+        return ExitCode::SUCCESS;
+    }
     cli::run()
 }
 

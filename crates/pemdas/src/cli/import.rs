@@ -8,7 +8,7 @@ use pemdas_core::graph;
 use pemdas_core::import::Wishes;
 use pemdas_core::kube_types::format;
 
-use super::{Outcome, cluster::Reading, could_not_run, explain::told};
+use super::{Outcome, cluster::Reading, complete, could_not_run, explain::told};
 use crate::{
     import::{self, Gathered, Imported, Stored},
     input::{MAIN, Place},
@@ -40,7 +40,7 @@ pub(super) struct Import {
     #[arg(value_name = "PATH", required_unless_present = "from")]
     paths: Vec<PathBuf>,
     /// Import an object of the cluster and everything that it owns; may be given several times
-    #[arg(long, value_name = "KIND/NAME", value_parser = object)]
+    #[arg(long, value_name = "KIND/NAME", value_parser = object, add = complete::objects())]
     from: Vec<(String, String)>,
     /// The name of the blueprint; without it, what the objects' names have in common
     #[arg(long, value_name = "NAME", value_parser = name)]

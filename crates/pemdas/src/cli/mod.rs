@@ -3,6 +3,7 @@
 mod bundle;
 mod check;
 mod cluster;
+mod complete;
 mod crds;
 mod demo;
 mod explain;
@@ -13,14 +14,21 @@ mod plan;
 mod rbac;
 mod run;
 
+pub(crate) use complete::answered;
 pub(crate) use crds::Compared;
 
-use std::{path::Path, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::input::{self, Given};
 use crate::terminal::{self, Colour};
+
+/// The name by which kubectl finds a plugin.
+const PLUGIN: &str = "kubectl-pemdas";
 
 /// Take control of the order of operations: a universal Kubernetes operator.
 #[derive(Debug, Parser)]
@@ -72,7 +80,7 @@ impl From<Outcome> for ExitCode {
 
 /// Parses the command line and runs the command.
 pub(crate) fn run() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match parsed() {
         Ok(arguments) => arguments,
         // Help and version are no failure; clap knows which goes where.
         Err(usage) => {
@@ -95,6 +103,16 @@ pub(crate) fn run() -> ExitCode {
         Command::Man(man) => man.run(),
     };
     outcome.into()
+}
+
+/// The command line. As a plugin of kubectl, which finds it by its name, it is called what people typed.
+fn parsed() -> Result<Arguments, clap::Error> {
+    let program = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
+    let mut command = Arguments::command();
+    if program.file_stem() == Some(std::ffi::OsStr::new(PLUGIN)) {
+        command = command.bin_name("kubectl pemdas");
+    }
+    Arguments::from_arg_matches(&command.try_get_matches()?)
 }
 
 /// The blueprint at a path, where only one will do.
