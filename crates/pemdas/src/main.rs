@@ -7,6 +7,7 @@ mod draw;
 mod explain;
 mod files;
 mod import;
+mod init;
 mod input;
 mod live;
 mod load;

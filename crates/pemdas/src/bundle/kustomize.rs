@@ -3,7 +3,8 @@
 use super::{Bundle, Files, text::quoted};
 
 /// What is in the directory.
-pub(super) fn files(bundle: &Bundle) -> Files {
+pub(super) fn files(bundle: &Bundle, folder: &str) -> Files {
+    let place = |name: &str| format!("{folder}{name}");
     let mut resources = vec!["rbac.yaml"];
     let mut files = Files::from([("rbac.yaml".to_owned(), bundle.rbac())]);
     if !bundle.definitions.is_empty() {
@@ -13,7 +14,7 @@ pub(super) fn files(bundle: &Bundle) -> Files {
     let list = |items: Vec<String>, indent: &str| -> String {
         items.into_iter().map(|it| format!("{indent}- {it}\n")).collect()
     };
-    let sources = bundle.sources.keys().map(|it| quoted(&format!("{it}=blueprint/{it}"))).collect();
+    let sources = bundle.sources.keys().map(|it| quoted(&format!("{it}={}", place(it)))).collect();
     let annotations: String =
         bundle.annotations().into_iter().map(|(name, value)| format!("        {name}: {value}\n")).collect();
     let kustomization = format!(
@@ -33,7 +34,7 @@ pub(super) fn files(bundle: &Bundle) -> Files {
         list(sources, "      "),
     );
     files.insert("kustomization.yaml".to_owned(), kustomization);
-    let sources = bundle.sources.iter().map(|(name, text)| (format!("blueprint/{name}"), text.clone()));
+    let sources = bundle.sources.iter().map(|(name, text)| (place(name), text.clone()));
     files.extend(sources);
     files
 }

@@ -51,9 +51,9 @@ impl Bundle {
         documents.join("---\n")
     }
 
-    /// A base for kustomize.
-    pub(crate) fn kustomize(&self) -> Files {
-        kustomize::files(self)
+    /// A base for kustomize, with the files of the blueprint in a folder there, or beside it.
+    pub(crate) fn kustomize(&self, folder: &str) -> Files {
+        kustomize::files(self, folder)
     }
 
     /// A chart for Helm.

@@ -93,7 +93,7 @@ impl Pack {
                 Ok(())
             }
             (Form::Yaml, Some(file)) => files::write(&[(file.clone(), bundle.yaml())], self.force),
-            (Form::Kustomize, Some(folder)) => self.store(folder, bundle.kustomize()),
+            (Form::Kustomize, Some(folder)) => self.store(folder, bundle.kustomize("blueprint/")),
             (Form::Helm, Some(folder)) => self.store(folder, bundle.helm(&self.chart_version)),
             (_, None) => return could_not_run("-o says where to write it", None),
         };

@@ -70,13 +70,13 @@ fn object(text: &str) -> Result<(String, String), String> {
     parts.ok_or_else(|| "an object is KIND/NAME, such as deploy/shop".to_owned())
 }
 
-fn name(text: &str) -> Result<String, String> {
+pub(super) fn name(text: &str) -> Result<String, String> {
     let fits = format::dns_label(text).is_ok();
     fits.then(|| text.to_owned())
         .ok_or_else(|| "a name has lower-case letters, digits and dashes, 63 at most".to_owned())
 }
 
-fn kind(text: &str) -> Result<String, String> {
+pub(super) fn kind(text: &str) -> Result<String, String> {
     let fits = text.starts_with(|it: char| it.is_ascii_uppercase())
         && text.len() <= 63
         && text.chars().all(|it| it.is_ascii_alphanumeric());
@@ -85,7 +85,7 @@ fn kind(text: &str) -> Result<String, String> {
     })
 }
 
-fn group(text: &str) -> Result<String, String> {
+pub(super) fn group(text: &str) -> Result<String, String> {
     let fits = format::dns_subdomain(text).is_ok() && text.contains('.');
     fits.then(|| text.to_owned()).ok_or_else(|| "a group is a domain, such as shop.example.com".to_owned())
 }

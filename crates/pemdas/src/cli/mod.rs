@@ -10,6 +10,7 @@ mod explain;
 mod extras;
 mod graph;
 mod import;
+mod init;
 mod plan;
 mod rbac;
 mod run;
@@ -50,6 +51,7 @@ enum Command {
     Explain(explain::Explain),
     Graph(graph::Graph),
     Import(import::Import),
+    Init(init::Init),
     Run(run::Run),
     Plan(plan::Plan),
     Rbac(rbac::Rbac),
@@ -96,6 +98,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Explain(explain) => explain.run(arguments.color),
         Command::Graph(graph) => graph.run(arguments.color),
         Command::Import(import) => import.run(arguments.color),
+        Command::Init(init) => init.run(arguments.color),
         Command::Run(run) => run.run(arguments.color),
         Command::Plan(plan) => plan.run(arguments.color),
         Command::Rbac(rbac) => rbac.run(arguments.color),

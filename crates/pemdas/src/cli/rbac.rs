@@ -14,7 +14,7 @@ use pemdas_core::{
 };
 use serde_json::{Value, json};
 
-use super::{Outcome, could_not_run, one_blueprint};
+use super::{Outcome, could_not_run, import::name, one_blueprint};
 use crate::{
     load::{self, Checked},
     render,
@@ -55,16 +55,16 @@ pub(super) struct Rbac {
 #[derive(Debug, Clone, Args)]
 pub(super) struct Wanted {
     /// The namespace of the blueprint
-    #[arg(long, short, value_name = "NAMESPACE", value_parser = label, default_value = "default")]
+    #[arg(long, short, value_name = "NAMESPACE", value_parser = name, default_value = "default")]
     namespace: String,
     /// What its ConfigMap is called; without it, what the blueprint says
-    #[arg(long, value_name = "NAME", value_parser = label)]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<String>,
     /// The ServiceAccount that it acts as; without it, one of the same name
-    #[arg(long, value_name = "NAME", value_parser = label)]
+    #[arg(long, value_name = "NAME", value_parser = name)]
     service_account: Option<String>,
     /// All instances are in this namespace; may be given several times
-    #[arg(long, value_name = "NAMESPACE", value_parser = label)]
+    #[arg(long, value_name = "NAMESPACE", value_parser = name)]
     only_in: Vec<String>,
     /// Pemdas runs outside of the cluster: it asks Services through the API server
     #[arg(long)]
@@ -109,15 +109,9 @@ impl Crds {
     }
 }
 
-fn label(text: &str) -> Result<String, String> {
-    let fits = format::dns_label(text).is_ok();
-    fits.then(|| text.to_owned())
-        .ok_or_else(|| "a name has lower-case letters, digits and dashes, 63 at most".to_owned())
-}
-
 fn account(text: &str) -> Result<(String, String), String> {
     let (namespace, name) = text.split_once('/').ok_or("an account is NAMESPACE/NAME")?;
-    Ok((label(namespace)?, label(name)?))
+    Ok((self::name(namespace)?, self::name(name)?))
 }
 
 fn resource(text: &str) -> Result<((String, String), Served), String> {
@@ -134,6 +128,21 @@ fn resource(text: &str) -> Result<((String, String), Served), String> {
     }
     let served = Served { group: group.to_owned(), plural: plural.to_owned(), namespaced };
     Ok(((kind.to_owned(), group.to_owned()), served))
+}
+
+/// For a blueprint that says everything itself.
+impl Default for Wanted {
+    fn default() -> Self {
+        Self {
+            namespace: "default".to_owned(),
+            name: None,
+            service_account: None,
+            only_in: Vec::new(),
+            outside: false,
+            operator: ("pemdas-system".to_owned(), "pemdas".to_owned()),
+            resource: Vec::new(),
+        }
+    }
 }
 
 impl Wanted {
@@ -167,7 +176,7 @@ impl Wanted {
         let own = checked.blueprint.as_ref().map(|it| it.name.as_str()).unwrap_or_default();
         let name = match &self.name {
             Some(name) => name.clone(),
-            None => label(own).map_err(|_| {
+            None => name(own).map_err(|_| {
                 could_not_run(
                     &format!("{own:?} is no name for a ConfigMap and its roles"),
                     Some("--name gives another one"),
