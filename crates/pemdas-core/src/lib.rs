@@ -26,6 +26,7 @@ pub mod packed;
 pub mod path;
 pub mod plan;
 pub mod program;
+pub mod rights;
 pub mod rollout;
 pub mod shape;
 pub mod suggest;

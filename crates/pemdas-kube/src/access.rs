@@ -14,6 +14,7 @@ use k8s_openapi::api::authorization::v1::{
     SubjectAccessReviewSpec, SubjectAccessReviewStatus,
 };
 use kube::{Api, Client, api::PostParams};
+use pemdas_core::rights::{Reach, Right};
 use tokio::time::{Instant, timeout};
 
 use crate::identity::{Clients, Identity};
@@ -58,6 +59,28 @@ impl std::fmt::Display for Permission {
             None => write!(out, " in the whole cluster"),
         }
     }
+}
+
+/// Rights as they are asked for, each with whether namespaces suffice where it is not given in the whole cluster. What is
+/// needed in certain namespaces only is asked for there.
+#[must_use]
+pub fn permissions(rights: &BTreeMap<Right, BTreeSet<String>>, home: &str) -> BTreeMap<Permission, bool> {
+    let permission = |right: &Right| {
+        let namespace = match &right.reach {
+            Reach::Cluster | Reach::Everywhere => None,
+            Reach::Home => Some(home.to_owned()),
+            Reach::Namespace(namespace) => Some(namespace.clone()),
+        };
+        let permission = Permission {
+            verb: right.verb.to_owned(),
+            group: right.group.clone(),
+            resource: right.resource.clone(),
+            namespace,
+            name: right.name.clone(),
+        };
+        (permission, right.reach == Reach::Everywhere)
+    };
+    rights.keys().map(permission).collect()
 }
 
 /// What came of asking.

@@ -136,6 +136,13 @@ pub fn in_a_pod() -> bool {
     std::env::var_os("KUBERNETES_SERVICE_HOST").is_some()
 }
 
+/// The names of the contexts of a kubeconfig, or of the one that is meant without a name; none if it cannot be read.
+#[must_use]
+pub fn contexts(kubeconfig: Option<&std::path::Path>) -> Vec<String> {
+    let read = kubeconfig.map_or_else(Kubeconfig::read, Kubeconfig::read_from);
+    read.map(|it| it.contexts.into_iter().map(|it| it.name).collect()).unwrap_or_default()
+}
+
 async fn config(target: &Target) -> Result<Config, Trouble> {
     let options = KubeConfigOptions { context: target.context.clone(), ..KubeConfigOptions::default() };
     let kubeconfig = match &target.kubeconfig {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pemdas_core::{
-    blueprint::{Blueprint, Body, Function, Node, RootTarget},
+    blueprint::{Blueprint, Body, Function, Node},
     world::KindKey,
 };
 
@@ -42,7 +42,7 @@ pub fn kinds(blueprint: &Blueprint) -> BTreeMap<KindKey, Need> {
         need.metadata_only &= metadata_only;
     };
     for (name, node) in &blueprint.nodes {
-        if let Some((api_version, kind)) = root_kind(blueprint, &node.body) {
+        if let Some((api_version, kind)) = blueprint.kind_of_root(&node.body) {
             add(&api_version, &kind, false);
         }
         let Some(object) = node.body.identity() else { continue };
@@ -52,20 +52,6 @@ pub fn kinds(blueprint: &Blueprint) -> BTreeMap<KindKey, Need> {
         add(api_version, kind, INERT.contains(&kind) && only_metadata(blueprint, name, node));
     }
     kinds
-}
-
-/// The API version and kind of a root; nothing for what is none, or for the blueprint's own ConfigMap.
-pub(crate) fn root_kind(blueprint: &Blueprint, body: &Body) -> Option<(String, String)> {
-    let Body::Root(root) = body else { return None };
-    match &root.target {
-        RootTarget::Owned(kind) => {
-            let owned = blueprint.kinds.get(kind)?;
-            let stored = owned.versions.iter().find(|(_, it)| it.stored).or(owned.versions.iter().next())?;
-            Some((format!("{}/{}", owned.group, stored.0), kind.clone()))
-        }
-        RootTarget::Foreign { api_version, kind, .. } => Some((api_version.clone(), kind.clone())),
-        RootTarget::Blueprint => None,
-    }
 }
 
 /// Whether nobody reads more of a node's object than its metadata.

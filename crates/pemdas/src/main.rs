@@ -1,10 +1,13 @@
 //! The `pemdas` binary: the only crate of the product that prints, parses flags, or defines output JSON.
 
+mod bundle;
 mod cli;
 mod demo;
 mod draw;
 mod explain;
+mod files;
 mod import;
+mod init;
 mod input;
 mod live;
 mod load;
@@ -12,6 +15,7 @@ mod operate;
 mod pages;
 mod plan;
 mod render;
+mod roles;
 mod serve;
 mod terminal;
 
@@ -24,6 +28,9 @@ fn main() -> ExitCode {
     // A worker takes no flags of ours and must not load what they need: it is told apart before they are read.
     if std::env::args_os().nth(1).is_some_and(|it| it == WORKER) {
         return pemdas_nickel::worker_main();
+    }
+    if cli::answered() {
+        return ExitCode::SUCCESS;
     }
     cli::run()
 }

@@ -49,6 +49,13 @@ mod tests {
     }
 
     #[test]
+    fn every_code_of_rights_has_a_page() {
+        let missing: Vec<_> =
+            pemdas_core::rights::codes::ALL.iter().filter(|code| page(code).is_none()).collect();
+        assert!(missing.is_empty(), "no page for {missing:?}");
+    }
+
+    #[test]
     fn every_page_begins_with_its_code_and_says_how_to_mend_it() {
         for (code, text) in PAGES {
             assert!(text.starts_with(&format!("# {code}: ")), "the title of {code}");

@@ -81,6 +81,22 @@ impl Blueprint {
         }
     }
 
+    /// The API version and kind of a root; nothing for what is none, or for the blueprint's own ConfigMap.
+    #[must_use]
+    pub fn kind_of_root(&self, body: &Body) -> Option<(String, String)> {
+        let Body::Root(root) = body else { return None };
+        match &root.target {
+            RootTarget::Owned(kind) => {
+                let owned = self.kinds.get(kind)?;
+                let stored =
+                    owned.versions.iter().find(|(_, it)| it.stored).or(owned.versions.iter().next())?;
+                Some((format!("{}/{}", owned.group, stored.0), kind.clone()))
+            }
+            RootTarget::Foreign { api_version, kind, .. } => Some((api_version.clone(), kind.clone())),
+            RootTarget::Blueprint => None,
+        }
+    }
+
     /// The contract of the spec of a root, by the version it is written in; of a version that is not known, the stored
     /// one's. Nothing for what this blueprint does not own.
     #[must_use]

@@ -267,6 +267,9 @@ pub struct Template {
     /// What is known of it without an instance.
     #[serde(default)]
     pub object: ObjectIdentity,
+    /// Of a binding: the kind and name of the role that it always binds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<(String, String)>,
 }
 
 /// Somebody else's object or objects.

@@ -150,7 +150,7 @@ impl Lab {
         });
         let name_part = NamePart::Pattern(vec![NameSegment::Text(format!("a-{name}"))]);
         let object = identity(kind_name, name_part);
-        let mut node = Node::new(span(), Body::Template(Template { function, object }));
+        let mut node = Node::new(span(), Body::Template(Template { function, object, role: None }));
         for precursor in before {
             let path = format!("nodes.{name}.before.{precursor}.extract");
             let extract = self.function(&path, &["metadata.name", "kind"], |live| {
@@ -225,7 +225,7 @@ impl Lab {
     pub(super) fn state(mut self, name: &str, object: &str, patch: Value, before: &[&str]) -> Self {
         let function =
             self.function(&format!("nodes.{name}.template"), &[], move |_| Answer::Value(patch.clone()));
-        let template = Template { function, object: ObjectIdentity::default() };
+        let template = Template { function, object: ObjectIdentity::default(), role: None };
         let mut node = Node::new(span(), Body::Template(template));
         node.state_of = Some(object.to_owned());
         for precursor in before {

@@ -17,7 +17,7 @@ mod waits;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
-mod sketch;
+pub(crate) mod sketch;
 #[cfg(test)]
 mod tests;
 

@@ -42,7 +42,7 @@ fn words(line: &str, offset: usize) -> Vec<Word<'_>> {
     found
 }
 
-pub(super) fn blueprint(text: &str) -> Blueprint {
+pub(crate) fn blueprint(text: &str) -> Blueprint {
     let whole = Span { file: "main.ncl".to_owned(), start: 0, end: u32::try_from(text.len()).unwrap() };
     let mut blueprint = Blueprint::new("sketch", 1, whole);
     let mut offset = 0;
@@ -99,6 +99,7 @@ fn body(words: &[Word<'_>]) -> Body {
         ("patch", reads) => Body::Template(Template {
             function: function(&words[0], reads),
             object: ObjectIdentity::default(),
+            role: None,
         }),
         (what, [api_version, kind, name, reads @ ..]) => {
             let function = function(&words[0], reads);
@@ -109,7 +110,7 @@ fn body(words: &[Word<'_>]) -> Body {
                 name: name_part(name),
             };
             match what {
-                "template" => Body::Template(Template { function, object }),
+                "template" => Body::Template(Template { function, object, role: None }),
                 "absent" => Body::Absent(Absent { function, object, having: None }),
                 "observe" => Body::Observe(Observe { function, object, by_selector: false, optional: false }),
                 "select" => Body::Observe(Observe { function, object, by_selector: true, optional: false }),

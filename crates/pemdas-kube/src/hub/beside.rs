@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use k8s_openapi::api::core::v1::ObjectReference;
 use pemdas_core::{
     action::Event as Told,
-    blueprint::{Blueprint, Body, Rollout},
+    blueprint::Rollout,
     crd::install::{Maker, Policy},
+    rights::{Served, Setting, rights},
     world::{Fact, KindKey, Live, Owner, World, owner},
 };
 use serde_json::Value;
@@ -19,13 +20,12 @@ use super::{
     owners::Judged,
 };
 use crate::{
-    access::{Access, Permission},
+    access::{Access, DENIED_FOR, permissions},
     compile::Compiled,
     crds::install::{Kept as KeptDefinition, Standing, Wanted, manifest},
     events::Teller,
     identity::Identity,
     metrics::Metrics,
-    needs,
     report::{Place, Reporter},
     resource::Resource,
     revisions::{About, Content, Kept, Revision, Revisions},
@@ -239,19 +239,47 @@ impl Hub {
         self.report_soon();
     }
 
-    /// Asks whether the account may do what the blueprint will ask for.
+    /// Asks whether the account, and Pemdas itself, may do what the blueprint will ask for.
     pub(super) fn review(&self, name: &BlueprintName) {
         let Some(loaded) = self.blueprints.get(name).filter(|it| !it.gone) else { return };
         let Some(running) = &loaded.running else { return };
         let who = loaded.identity.clone();
-        let served = |kind: &KindKey| self.views.resource(&who, kind).map(|(resource, _)| resource);
-        let wanted = permissions(&running.blueprint, served);
+        // How a custom kind is spelt in the plural is only known when it is served: then it is asked again.
+        let served = |api_version: &str, kind: &str| {
+            let (resource, _) = self.views.resource(&who, &KindKey::new(api_version, kind))?;
+            let Resource { kind, plural, namespaced, .. } = resource;
+            Some(Served { group: kind.group, plural, namespaced })
+        };
+        let setting =
+            Setting { definitions: policy(loaded.live()), proxied: self.beside.reporter.is_proxied() };
+        let programs = running.programs.values().map(Arc::as_ref);
+        let wanted = rights(programs, setting, &served);
+        let [account, operator] =
+            [&wanted.account, &wanted.operator].map(|it| permissions(it, &name.namespace));
         let namespaces = self.namespaces_of(name);
         let (access, post, name) = (self.beside.access.clone(), self.post.clone(), name.clone());
         tokio::spawn(async move {
-            let missing = access.review_within(&who, &wanted, &namespaces).await.sentences(&who);
+            let mut missing = Vec::new();
+            for (who, wanted) in [(&who, &account), (&Identity::Pemdas, &operator)] {
+                missing.extend(access.review_within(who, wanted, &namespaces).await.sentences(who));
+            }
             let _ended = post.send(Event::Reviewed(name, missing)).await;
         });
+    }
+
+    /// What may not be done. Rights come without a sign: what is missing is asked for again.
+    pub(super) fn reviewed(&mut self, name: BlueprintName, missing: Vec<String>) {
+        let Some(loaded) = self.blueprints.get_mut(&name) else { return };
+        let complete = missing.is_empty();
+        loaded.missing = missing;
+        if !complete && !std::mem::replace(&mut loaded.review_due, true) {
+            let post = self.post.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(DENIED_FOR).await;
+                let _ended = post.send(Event::Review(name)).await;
+            });
+        }
+        self.report_soon();
     }
 
     /// Tells people something of an instance.
@@ -309,50 +337,6 @@ fn service_of(world: &World, node: &str) -> Option<(String, String)> {
             && matches!(owner(it, &world.root.instance), Owner::Us(claim) if claim.node == node)
     })?;
     Some((made.key.namespace.clone(), made.key.name.clone()))
-}
-
-/// What a blueprint's account has to be allowed, as far as that is known without an instance; each with whether its kind
-/// lives in namespaces.
-fn permissions(
-    blueprint: &Blueprint,
-    served: impl Fn(&KindKey) -> Option<Resource>,
-) -> BTreeMap<Permission, bool> {
-    let mut wanted = BTreeMap::new();
-    let mut add = |api_version: &str, kind: &str, verbs: &[&str], subresource: &str| {
-        // How a custom kind is spelt in the plural is only known when it is served: then it is asked again.
-        let known = Resource::built_in(api_version, kind);
-        let Some(resource) = known.or_else(|| served(&KindKey::new(api_version, kind))) else { return };
-        for verb in verbs {
-            let permission = Permission {
-                verb: (*verb).to_owned(),
-                group: resource.kind.group.clone(),
-                resource: format!("{}{subresource}", resource.plural),
-                namespace: None,
-                name: None,
-            };
-            wanted.insert(permission, resource.namespaced);
-        }
-    };
-    for node in blueprint.nodes.values() {
-        if let Some((api_version, kind)) = needs::root_kind(blueprint, &node.body) {
-            add(&api_version, &kind, &["get", "list", "watch"], "");
-            if blueprint.kinds.contains_key(&kind) {
-                add(&api_version, &kind, &["patch"], "/status");
-            }
-        }
-        let verbs: &[&str] = match &node.body {
-            Body::Template(_) => &["get", "list", "watch", "create", "patch", "delete"],
-            Body::Absent(_) => &["get", "list", "watch", "delete"],
-            _ => &["get", "list", "watch"],
-        };
-        let object = node.body.identity();
-        if let Some((api_version, kind)) =
-            object.and_then(|it| Some((it.api_version.known()?, it.kind.known()?)))
-        {
-            add(api_version, kind, verbs, "");
-        }
-    }
-    wanted
 }
 
 /// What an Event about an object refers to.

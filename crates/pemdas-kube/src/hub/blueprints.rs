@@ -121,6 +121,8 @@ pub(super) struct Loaded {
     pub(super) definitions: BTreeMap<String, String>,
     /// What the account may not do.
     pub(super) missing: Vec<String>,
+    /// Whether there is a time set to ask again for what is missing.
+    pub(super) review_due: bool,
     /// By definition: whose its kind is, once that is known.
     pub(super) judged: BTreeMap<String, Judged>,
     /// How its revision reaches the instances.
@@ -156,6 +158,7 @@ impl Loaded {
             running: None,
             definitions: BTreeMap::new(),
             missing: Vec::new(),
+            review_due: false,
             judged: BTreeMap::new(),
             rolling: Rolling::default(),
             revisions: BTreeMap::new(),
@@ -205,7 +208,9 @@ impl Loaded {
         let nodes = running.blueprint.nodes.iter();
         nodes
             .filter(|(_, node)| {
-                needs::root_kind(&running.blueprint, &node.body)
+                running
+                    .blueprint
+                    .kind_of_root(&node.body)
                     .is_some_and(|(api_version, name)| KindKey::new(&api_version, &name) == *kind)
             })
             .map(|(name, _)| name.clone())
@@ -433,7 +438,7 @@ impl Hub {
     pub(super) fn begin_roots(&mut self, name: &BlueprintName, identity: &Identity) {
         let Some(running) = self.blueprints.get(name).and_then(|it| it.running.as_ref()) else { return };
         let roots = running.blueprint.nodes.iter().filter_map(|(root, node)| {
-            let (api_version, kind) = needs::root_kind(&running.blueprint, &node.body)?;
+            let (api_version, kind) = running.blueprint.kind_of_root(&node.body)?;
             Some((root.clone(), KindKey::new(&api_version, &kind)))
         });
         let mut found = Vec::new();

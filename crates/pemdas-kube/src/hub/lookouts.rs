@@ -13,6 +13,7 @@ use std::{
 use pemdas_core::{
     blueprint::{Blueprint, NamePart, NameSegment},
     decide::Interests,
+    rights::places,
     world::{Fact, KindKey, KindView, Live, ObjectKey, Sight, back_off},
 };
 
@@ -337,10 +338,18 @@ impl Hub {
     /// Looks at the namespaces in which the blueprints of an identity have something.
     fn open_namespaces(&mut self, identity: &Identity, kind: &KindKey) {
         let Some(lookout) = self.views.lookout(identity, kind) else { return };
-        let places: BTreeSet<_> = lookout.users.iter().flat_map(|it| self.namespaces_of(it)).collect();
+        let places_of =
+            |it: &BlueprintName| self.places_of(it, kind).unwrap_or_else(|| self.namespaces_of(it));
+        let places: BTreeSet<_> = lookout.users.iter().flat_map(places_of).collect();
         for namespace in places {
             self.open(identity, kind, Some(namespace));
         }
+    }
+
+    /// The namespaces that all objects of a kind are in, where a blueprint says so: it is to be seen nowhere else.
+    fn places_of(&self, blueprint: &BlueprintName, kind: &KindKey) -> Option<BTreeSet<String>> {
+        let running = self.blueprints.get(blueprint)?.running.as_ref()?;
+        places(&running.blueprint, kind, &blueprint.namespace)
     }
 
     /// The namespaces that a blueprint is known to have something in.
@@ -394,7 +403,9 @@ impl Hub {
             let objects = instance.shown.objects.iter().filter(|it| it.kind == *kind);
             wanted.extend(objects.map(|it| Some(it.namespace.clone())));
             wanted.extend(instance.shown.kinds.iter().filter(|it| it.0 == *kind).map(|it| it.1.clone()));
-            wanted.extend(Some(root.clone()).filter(|it| !it.is_empty()).map(Some));
+            if self.places_of(&instance.blueprint, kind).is_none() {
+                wanted.extend(Some(root.clone()).filter(|it| !it.is_empty()).map(Some));
+            }
         }
         let resource = lookout.resource.as_ref();
         Some(KindView {

@@ -127,6 +127,8 @@ enum Event {
     Definition(BlueprintName, String, Standing),
     /// What an account may not do.
     Reviewed(BlueprintName, Vec<String>),
+    /// Time to ask again for what a blueprint was not allowed.
+    Review(BlueprintName),
     /// Time to look again at a kind that was not served.
     LookAgain(ViewId),
     /// Time to tell how the blueprints are.
@@ -270,11 +272,12 @@ impl Hub {
             Event::ReadAgain(name, number) => self.read_again(&name, number),
             Event::Unstored(name, number, message) => self.unstored(&name, number, message),
             Event::Definition(name, crd, standing) => self.definition(&name, &crd, standing),
-            Event::Reviewed(name, missing) => {
+            Event::Reviewed(name, missing) => self.reviewed(name, missing),
+            Event::Review(name) => {
                 if let Some(loaded) = self.blueprints.get_mut(&name) {
-                    loaded.missing = missing;
-                    self.report_soon();
+                    loaded.review_due = false;
                 }
+                self.review(&name);
             }
             Event::Report => self.report(),
             Event::Reported(name, outcome) => self.reported(&name, &outcome),

@@ -37,6 +37,10 @@ impl Fetcher {
         Self { way, http: HttpClient::builder(TokioExecutor::new()).build(HttpConnector::new()) }
     }
 
+    pub(super) fn is_proxied(&self) -> bool {
+        self.way == Way::Proxy
+    }
+
     /// The response of a Service, as JSON or text. `client` is that of the account for which it is asked.
     ///
     /// # Errors

@@ -65,6 +65,12 @@ impl Reporter {
         Self { fetcher, turns: Arc::new(Semaphore::new(AT_ONCE)), limits }
     }
 
+    /// Whether Services are asked through the API server, as the account for which they are asked.
+    #[must_use]
+    pub fn is_proxied(&self) -> bool {
+        self.fetcher.is_proxied()
+    }
+
     /// Asks a Service again and again, until the result is dropped. `client` is that of the account for which it is
     /// asked.
     #[must_use]

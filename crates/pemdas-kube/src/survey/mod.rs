@@ -24,7 +24,7 @@ use crate::{
     connect::{Connection, Trouble},
     hub, key,
     ledgers::{self, Place},
-    live, needs,
+    live,
     resource::Resource,
     revisions::Revisions,
 };
@@ -98,7 +98,7 @@ pub fn instance_name(namespace: &str, blueprint: &str, root: &str, uid: &str) ->
 #[must_use]
 pub fn roots(blueprint: &Blueprint) -> Vec<(String, String, String)> {
     let named = blueprint.nodes.iter().filter_map(|(name, node)| {
-        let (api_version, kind) = needs::root_kind(blueprint, &node.body)?;
+        let (api_version, kind) = blueprint.kind_of_root(&node.body)?;
         Some((name.clone(), api_version, kind))
     });
     let mut roots: Vec<_> = named.collect();

@@ -58,6 +58,13 @@ impl Outliner<'_> {
         self.diagnostics.extend(found);
     }
 
+    /// The role that a binding always binds, as far as that is written down.
+    pub(super) fn role_of(&self, spot: &Spot, function: &Span) -> Option<(String, String)> {
+        let tree = template_tree::of_function(self.trees, self.literal_of(spot, Some(function))?);
+        let role = tree.field("roleRef")?;
+        Some((role.field("kind")?.as_text()?.to_owned(), role.field("name")?.as_text()?.to_owned()))
+    }
+
     fn served_kind(&mut self, object: &ObjectIdentity, place: &Span) {
         let (Some(api_version), Some(kind)) = (object.api_version.known(), object.kind.known()) else {
             return;

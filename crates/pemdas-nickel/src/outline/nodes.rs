@@ -66,7 +66,8 @@ impl Outliner<'_> {
                     let complete = !has(Clause::StateOf.name());
                     let wanted = Wanted { clause: "template", below_metadata: true, complete };
                     let found = self.identity(&inner, &function, &wanted);
-                    Body::Template(Template { function, object: found.object })
+                    let role = self.role_of(&inner, &function.span);
+                    Body::Template(Template { function, object: found.object, role })
                 }
                 Clause::Observe => {
                     let wanted = Wanted { clause: "observe", below_metadata: false, complete: true };

@@ -6,7 +6,7 @@ use clap::Args;
 use pemdas_kube::connect::{Connection, Target, Trouble, connect, connect_counted};
 use pemdas_kube::metrics::Metrics;
 
-use super::{Outcome, could_not_run};
+use super::{Outcome, complete, could_not_run};
 use crate::live::Session;
 
 /// Which cluster is meant
@@ -17,7 +17,7 @@ pub(super) struct Cluster {
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig to use, instead of its current one
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = complete::of_kubeconfig())]
     context: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl NotAsked {
 #[command(next_help_heading = "Cluster")]
 pub(super) struct Reading {
     /// The namespace to look in, instead of the context's
-    #[arg(long, short, value_name = "NAMESPACE")]
+    #[arg(long, short, value_name = "NAMESPACE", add = complete::namespaces())]
     pub(super) namespace: Option<String>,
     /// The namespace of the operator, which keeps the key of its digests there
     #[arg(long, value_name = "NAMESPACE", env = "PEMDAS_NAMESPACE", default_value = "pemdas-system")]

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{
     Outcome,
     cluster::{Reading, not_answered},
-    could_not_run,
+    complete, could_not_run,
 };
 use crate::{
     explain::{self, Explained, Explainer, State},
@@ -34,7 +34,7 @@ Exit status: 0 ready, 1 not ready, 2 nothing could be explained."
 )]
 pub(super) struct Explain {
     /// What to explain: KIND/NAME, or KIND NAME, or KIND for a list; kinds as kubectl takes them
-    #[arg(value_name = "KIND[/NAME]", required = true, num_args = 1..=2)]
+    #[arg(value_name = "KIND[/NAME]", required = true, num_args = 1..=2, add = complete::objects())]
     what: Vec<String>,
     /// The instances of all namespaces
     #[arg(long, short = 'A')]

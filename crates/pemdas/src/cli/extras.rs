@@ -3,13 +3,22 @@
 use std::{fs, path::PathBuf};
 
 use clap::{Args, CommandFactory};
-use clap_complete::Shell;
+use clap_complete::{Shell, env::Shells};
 
-use super::{Arguments, Outcome, could_not_run};
+use super::{Arguments, Outcome, complete::ASKED, could_not_run};
 use crate::terminal;
 
-/// Print the completions of a shell, to be loaded by it
+/// Print what a shell loads to complete commands, with the names that the cluster has
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  source <(pemdas completions bash)                              in ~/.bashrc
+  pemdas completions zsh > \"${fpath[1]}/_pemdas\"
+  pemdas completions fish > ~/.config/fish/completions/pemdas.fish
+
+As a plugin of kubectl, links beside the program, in a folder of $PATH:
+  ln -s pemdas kubectl-pemdas              kubectl pemdas explain foo/one -n shop
+  ln -s pemdas kubectl_complete-pemdas     and its completions, by those of kubectl")]
 pub(super) struct Completions {
     /// The shell
     #[arg(value_enum)]
@@ -18,9 +27,15 @@ pub(super) struct Completions {
 
 impl Completions {
     pub(super) fn run(&self) -> Outcome {
+        let shells = Shells::builtins();
+        let Some(shell) = shells.completer(&self.shell.to_string()) else {
+            return could_not_run(&format!("{} is not known", self.shell), None);
+        };
         let mut text = Vec::new();
-        clap_complete::generate(self.shell, &mut Arguments::command(), "pemdas", &mut text);
-        terminal::say(&String::from_utf8_lossy(&text));
+        match shell.write_registration(ASKED, "pemdas", "pemdas", "pemdas", &mut text) {
+            Ok(()) => terminal::say(&String::from_utf8_lossy(&text)),
+            Err(why) => return could_not_run(&why.to_string(), None),
+        }
         Outcome::Clean
     }
 }

@@ -8,7 +8,7 @@ use pemdas_core::graph;
 use pemdas_core::import::Wishes;
 use pemdas_core::kube_types::format;
 
-use super::{Outcome, cluster::Reading, could_not_run, explain::told};
+use super::{Outcome, cluster::Reading, complete, could_not_run, explain::told};
 use crate::{
     import::{self, Gathered, Imported, Stored},
     input::{MAIN, Place},
@@ -40,7 +40,7 @@ pub(super) struct Import {
     #[arg(value_name = "PATH", required_unless_present = "from")]
     paths: Vec<PathBuf>,
     /// Import an object of the cluster and everything that it owns; may be given several times
-    #[arg(long, value_name = "KIND/NAME", value_parser = object)]
+    #[arg(long, value_name = "KIND/NAME", value_parser = object, add = complete::objects())]
     from: Vec<(String, String)>,
     /// The name of the blueprint; without it, what the objects' names have in common
     #[arg(long, value_name = "NAME", value_parser = name)]
@@ -70,13 +70,13 @@ fn object(text: &str) -> Result<(String, String), String> {
     parts.ok_or_else(|| "an object is KIND/NAME, such as deploy/shop".to_owned())
 }
 
-fn name(text: &str) -> Result<String, String> {
+pub(super) fn name(text: &str) -> Result<String, String> {
     let fits = format::dns_label(text).is_ok();
     fits.then(|| text.to_owned())
         .ok_or_else(|| "a name has lower-case letters, digits and dashes, 63 at most".to_owned())
 }
 
-fn kind(text: &str) -> Result<String, String> {
+pub(super) fn kind(text: &str) -> Result<String, String> {
     let fits = text.starts_with(|it: char| it.is_ascii_uppercase())
         && text.len() <= 63
         && text.chars().all(|it| it.is_ascii_alphanumeric());
@@ -85,7 +85,7 @@ fn kind(text: &str) -> Result<String, String> {
     })
 }
 
-fn group(text: &str) -> Result<String, String> {
+pub(super) fn group(text: &str) -> Result<String, String> {
     let fits = format::dns_subdomain(text).is_ok() && text.contains('.');
     fits.then(|| text.to_owned()).ok_or_else(|| "a group is a domain, such as shop.example.com".to_owned())
 }

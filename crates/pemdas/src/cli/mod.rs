@@ -1,24 +1,35 @@
 //! The commands: flags are defined once, here, and help, completions and manual pages come from them.
 
+mod bundle;
 mod check;
 mod cluster;
+mod complete;
 mod crds;
 mod demo;
 mod explain;
 mod extras;
 mod graph;
 mod import;
+mod init;
 mod plan;
+mod rbac;
 mod run;
 
+pub(crate) use complete::answered;
 pub(crate) use crds::Compared;
 
-use std::{path::Path, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::input::{self, Given};
 use crate::terminal::{self, Colour};
+
+/// The name by which kubectl finds a plugin.
+const PLUGIN: &str = "kubectl-pemdas";
 
 /// Take control of the order of operations: a universal Kubernetes operator.
 #[derive(Debug, Parser)]
@@ -33,14 +44,17 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Bundle(bundle::Pack),
     Check(check::Check),
     Crds(crds::Crds),
     Demo(demo::Demo),
     Explain(explain::Explain),
     Graph(graph::Graph),
     Import(import::Import),
+    Init(init::Init),
     Run(run::Run),
     Plan(plan::Plan),
+    Rbac(rbac::Rbac),
     Completions(extras::Completions),
     Man(extras::Man),
 }
@@ -68,7 +82,7 @@ impl From<Outcome> for ExitCode {
 
 /// Parses the command line and runs the command.
 pub(crate) fn run() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match parsed() {
         Ok(arguments) => arguments,
         // Help and version are no failure; clap knows which goes where.
         Err(usage) => {
@@ -77,18 +91,31 @@ pub(crate) fn run() -> ExitCode {
         }
     };
     let outcome = match arguments.command {
+        Command::Bundle(pack) => pack.run(arguments.color),
         Command::Check(check) => check.run(arguments.color),
         Command::Crds(crds) => crds.run(arguments.color),
         Command::Demo(demo) => demo.run(arguments.color),
         Command::Explain(explain) => explain.run(arguments.color),
         Command::Graph(graph) => graph.run(arguments.color),
         Command::Import(import) => import.run(arguments.color),
+        Command::Init(init) => init.run(arguments.color),
         Command::Run(run) => run.run(arguments.color),
         Command::Plan(plan) => plan.run(arguments.color),
+        Command::Rbac(rbac) => rbac.run(arguments.color),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
     };
     outcome.into()
+}
+
+/// The command line. As a plugin of kubectl, which finds it by its name, it is called what people typed.
+fn parsed() -> Result<Arguments, clap::Error> {
+    let program = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
+    let mut command = Arguments::command();
+    if program.file_stem() == Some(std::ffi::OsStr::new(PLUGIN)) {
+        command = command.bin_name("kubectl pemdas");
+    }
+    Arguments::from_arg_matches(&command.try_get_matches()?)
 }
 
 /// The blueprint at a path, where only one will do.

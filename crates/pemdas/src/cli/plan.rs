@@ -7,7 +7,7 @@ use clap::Args;
 use super::{
     Outcome,
     cluster::Reading,
-    could_not_run,
+    complete, could_not_run,
     explain::{Format, told},
     one_blueprint,
 };
@@ -41,7 +41,7 @@ Exit status: 0 nothing to do, 1 something would be done, 2 no plan could be made
 pub(super) struct Plan {
     /// The blueprint: a directory with a main.ncl, an .ncl file, a manifest with a ConfigMap, - for standard input, or cm/NAME
     /// for one that the cluster has
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", add = complete::files_or_objects())]
     path: PathBuf,
     #[command(flatten)]
     of: Of,
@@ -74,7 +74,7 @@ pub(super) struct Plan {
 #[derive(Debug, Args)]
 pub(super) struct Of {
     /// The instance: a YAML or JSON file with the object that is the root, or - for standard input; `plan` also takes KIND/NAME
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", add = complete::files_or_objects())]
     pub(super) instance: Option<PathBuf>,
     /// What is in the cluster: a folder of YAML and JSON files, or one; without it, nothing is
     #[arg(long, value_name = "DIR")]

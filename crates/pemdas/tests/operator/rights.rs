@@ -1,6 +1,8 @@
 //! Accounts that may not see the whole cluster, and operators that may not either.
 
-use serde_json::json;
+use std::{fs, process::Command};
+
+use serde_json::{Value, json};
 
 use super::{
     bed::{Space, bed, condition, exclusive, shared, until},
@@ -110,8 +112,69 @@ fn a_namespace_that_is_needed_and_not_allowed_is_named() {
     elsewhere.gone("configmap", "away");
 }
 
+/// What a command writes for the blueprint of a space.
+fn made(space: &Space, command: &str, arguments: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("main.ncl"), PLACED.replace("GROUP", &space.group)).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_pemdas"))
+        .arg(command)
+        .arg(folder.path())
+        .args(["-n", &space.name, "--name", "blueprint"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What `pemdas rbac` writes for the account of a space.
+fn written(space: &Space) -> Vec<Value> {
+    let text = made(space, "rbac", &["-o", "json", "--service-account", "default"]);
+    let list: Value = serde_json::from_str(&text).unwrap();
+    list["items"].as_array().unwrap().clone()
+}
+
+#[test]
+fn a_bundle_is_all_that_a_blueprint_needs() {
+    let _running = shared();
+    let space = Space::poor("bundled");
+    bed().cluster.apply(&made(&space, "bundle", &[])).unwrap();
+    space.runs("blueprint");
+    space.instance("Note", "one", &json!({ "value": "a", "where": space.name }));
+    space.ready("Note", "one");
+    until("nothing is missing", || space.told("blueprint").filter(|it| it["missing"] == json!([])));
+    space.kubectl(&["delete", &space.kind("Note"), "one", "--timeout=600s"]).unwrap();
+    space.gone("configmap", "one");
+}
+
+#[test]
+fn what_breaks_without_one_of_the_written_rules_is_told_by_name() {
+    let _running = shared();
+    let space = Space::poor("written");
+    let whole = written(&space);
+    let mut less = whole.clone();
+    let status = |rule: &Value| rule["resources"] == json!(["notes/status"]);
+    less[0]["rules"].as_array_mut().unwrap().retain(|it| !status(it));
+    assert_ne!(less, whole);
+    less.iter().for_each(|it| drop(bed().cluster.apply(&it.to_string()).unwrap()));
+    space.blueprint("blueprint", PLACED);
+    space.runs("blueprint");
+    space.instance("Note", "one", &json!({ "value": "a", "where": space.name }));
+    until("what needs the other rights only is made", || space.get("configmap", "one"));
+    let lacks = format!(
+        "ServiceAccount {0}/default may not patch notes/status of {1} in namespace {0}",
+        space.name, space.group
+    );
+    until("the rule is named", || space.told("blueprint").filter(|it| it["missing"] == json!([lacks])));
+    assert!(space.get(&space.kind("Note"), "one").unwrap()["status"]["pemdas"].is_null());
+    bed().cluster.apply(&whole[0].to_string()).unwrap();
+    space.ready("Note", "one");
+    until("nothing is missing", || space.told("blueprint").filter(|it| it["missing"] == json!([])));
+    space.kubectl(&["delete", &space.kind("Note"), "one", "--timeout=600s"]).unwrap();
+    space.gone("configmap", "one");
+}
+
 /// A role with which an operator looks after the blueprints of one namespace.
-fn operator_role(space: &Space) -> serde_json::Value {
+fn operator_role(space: &Space) -> Value {
     json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
         "metadata": { "name": "operator", "namespace": space.name },
@@ -136,7 +199,10 @@ fn an_operator_of_chosen_namespaces_needs_rights_only_there() {
         space.runs("blueprint");
     }
     for space in [&one, &two] {
-        bed().cluster.apply(&operator_role(space).to_string()).unwrap();
+        let mut role = operator_role(space);
+        // Without the right to patch roots at first.
+        role["rules"].as_array_mut().unwrap().retain(|it| it["apiGroups"] != json!([space.group]));
+        bed().cluster.apply(&role.to_string()).unwrap();
         let account = format!("--serviceaccount={}:operator", one.name);
         space.kubectl(&["create", "rolebinding", "operator", "--role=operator", &account]).unwrap();
     }
@@ -145,6 +211,11 @@ fn an_operator_of_chosen_namespaces_needs_rights_only_there() {
     let other = Other::start_as(&one.name, "operator", &arguments);
     for space in [&one, &two] {
         space.instance("Note", "here", &json!({ "value": "a", "where": space.name }));
+        let lacks = format!("Pemdas itself may not patch notes of {} in namespace", space.group);
+        until("what Pemdas lacks is told", || {
+            space.told("blueprint").filter(|it| it["missing"].to_string().contains(&lacks))
+        });
+        bed().cluster.apply(&operator_role(space).to_string()).unwrap();
         until("it is made", || space.get("configmap", "here"));
         space.kubectl(&["delete", "configmap", "here"]).unwrap();
         until("it is back", || space.get("configmap", "here"));

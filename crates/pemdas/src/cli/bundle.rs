@@ -1,0 +1,135 @@
+//! `pemdas bundle`: a blueprint ready to apply.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use pemdas_core::{crd::definition, crd::install::Policy};
+
+use super::{Outcome, could_not_run, one_blueprint, rbac};
+use crate::{
+    bundle::{Bundle, Files},
+    files, load,
+    terminal::{self, Colour},
+};
+
+/// Pack a blueprint for a cluster: its ConfigMap, the definitions of its kinds, its account and the smallest roles it needs
+///
+/// The same blueprint gives the same bytes. Definitions come with the bundle, so the account needs no right to make them; with
+/// `--crds create` it makes them itself.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: 0 packed, 1 errors in the blueprint, or it says too little, 2 it could not be read or written.",
+    after_long_help = "\
+Examples:
+  pemdas bundle shop | kubectl apply --server-side -f -
+  pemdas bundle shop --as kustomize -o deploy/base         and: kubectl apply --server-side -k deploy/base
+  pemdas bundle shop --as helm -o charts/shop --chart-version 1.4.0
+
+Exit status: 0 packed, 1 errors in the blueprint, or it says too little, 2 it could not be read or written."
+)]
+pub(super) struct Pack {
+    /// The blueprint: a directory with a main.ncl, an .ncl file, a manifest with a ConfigMap, or - for standard input
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    /// What to make of it
+    #[arg(long = "as", value_enum, default_value_t, value_name = "FORM")]
+    form: Form,
+    /// Where to write: a file for yaml, a directory for the others; without it, yaml goes to standard output
+    #[arg(long, short, value_name = "FILE|DIR", required_if_eq_any([("form", "kustomize"), ("form", "helm")]))]
+    output: Option<PathBuf>,
+    /// Write over files that are there
+    #[arg(long, requires = "output")]
+    force: bool,
+    /// Who makes the definitions of the blueprint's kinds: whoever applies the bundle (await), or Pemdas as the account of the
+    /// blueprint (create)
+    #[arg(long, value_enum, default_value_t = rbac::Crds::Await, value_name = "WHO")]
+    crds: rbac::Crds,
+    /// The version of the chart
+    #[arg(long, value_name = "VERSION", value_parser = version, default_value = "0.1.0")]
+    chart_version: String,
+    #[command(flatten)]
+    wanted: rbac::Wanted,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Form {
+    /// One stream of documents
+    #[default]
+    Yaml,
+    /// A directory that is a base for kustomize
+    Kustomize,
+    /// The directory of a Helm chart
+    Helm,
+}
+
+/// The largest ConfigMap that `kubectl apply` takes without `--server-side`: it keeps a copy of it in an annotation.
+const MAX_COPY: usize = 250_000;
+
+fn version(text: &str) -> Result<String, String> {
+    let core = text.split(['-', '+']).next().unwrap_or_default();
+    let numbers: Vec<&str> = core.split('.').collect();
+    let number = |it: &&str| {
+        !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()) && (*it == "0" || !it.starts_with('0'))
+    };
+    let plain = text.bytes().all(|it| it.is_ascii_alphanumeric() || b"-+.".contains(&it));
+    (numbers.len() == 3 && numbers.iter().all(number) && plain)
+        .then(|| text.to_owned())
+        .ok_or_else(|| "a version is MAJOR.MINOR.PATCH, such as 1.4.0".to_owned())
+}
+
+impl Pack {
+    pub(super) fn run(&self, colour: Colour) -> Outcome {
+        let bundle = match self.bundle(colour) {
+            Ok(bundle) => bundle,
+            Err(outcome) => return outcome,
+        };
+        if let Some(name) = bundle.misplaced() {
+            let hint = "a ConfigMap has no folders: keep all files of the blueprint beside its main.ncl";
+            return could_not_run(&format!("{name:?} cannot be a key of a ConfigMap"), Some(hint));
+        }
+        let written = match (self.form, &self.output) {
+            (Form::Yaml, None) => {
+                terminal::say(&bundle.yaml());
+                Ok(())
+            }
+            (Form::Yaml, Some(file)) => files::write(&[(file.clone(), bundle.yaml())], self.force),
+            (Form::Kustomize, Some(folder)) => self.store(folder, bundle.kustomize("blueprint/")),
+            (Form::Helm, Some(folder)) => self.store(folder, bundle.helm(&self.chart_version)),
+            (_, None) => return could_not_run("-o says where to write it", None),
+        };
+        if let Err(why) = written {
+            let hint = why.ends_with("already").then_some("--force writes over it");
+            return could_not_run(&why, hint);
+        }
+        if bundle.size() > MAX_COPY && self.form != Form::Helm {
+            terminal::remark(
+                "note: it is too large for a plain `kubectl apply`: use `kubectl apply --server-side`\n",
+            );
+        }
+        Outcome::Clean
+    }
+
+    fn bundle(&self, colour: Colour) -> Result<Bundle, Outcome> {
+        let given = one_blueprint(&self.path, "keep the one that is meant in a file of its own")?;
+        let (mut checked, drafts) = load::check_and_draft(given);
+        let policy = self.crds.policy();
+        let (whom, rights) = self.wanted.rights(&mut checked, policy, colour)?;
+        let definitions = match policy {
+            Policy::Await => drafts.kinds.iter().map(definition).collect(),
+            Policy::Create | Policy::Publish => Vec::new(),
+        };
+        Ok(Bundle {
+            blueprint: checked.blueprint.map(|it| it.name).unwrap_or_default(),
+            sources: checked.given.files,
+            definitions,
+            policy,
+            whom,
+            rights,
+        })
+    }
+
+    fn store(&self, folder: &Path, made: Files) -> Result<(), String> {
+        let made: Vec<_> = made.into_iter().map(|(name, text)| (folder.join(name), text)).collect();
+        files::write(&made, self.force)
+    }
+}

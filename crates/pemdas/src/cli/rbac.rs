@@ -1,0 +1,221 @@
+//! `pemdas rbac`: the least that a blueprint has to be allowed.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
+
+use clap::{Args, ValueEnum};
+use pemdas_core::{
+    crd::install::Policy,
+    diagnostic::Severity,
+    kube_types::format,
+    rights::{Rights, Served, Setting},
+};
+use serde_json::{Value, json};
+
+use super::{Outcome, could_not_run, import::name, one_blueprint};
+use crate::{
+    load::{self, Checked},
+    render,
+    roles::{self, Role, Whom},
+    terminal::{self, Colour},
+};
+
+/// Write the smallest roles that a blueprint needs, from the blueprint alone
+///
+/// For the account that the blueprint acts as, and for Pemdas itself, which writes finalizers. Where a name or a namespace is
+/// always the same, only that is allowed.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: 0 written, 1 errors in the blueprint, or it says too little, 2 it could not be read.",
+    after_long_help = "\
+Examples:
+  pemdas rbac shop | kubectl apply -f -
+  pemdas rbac shop -n live --service-account shop-operator
+  pemdas rbac shop --only-in team-a --only-in team-b      roles in these namespaces, not in the whole cluster
+
+Exit status: 0 written, 1 errors in the blueprint, or it says too little, 2 it could not be read."
+)]
+pub(super) struct Rbac {
+    /// The blueprint: a directory with a main.ncl, an .ncl file, a manifest with a ConfigMap, or - for standard input
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+    /// The form of the output
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+    /// Who makes the definitions of the blueprint's kinds, as its annotation pemdas.dev/crds says
+    #[arg(long, value_enum, default_value_t, value_name = "WHO")]
+    crds: Crds,
+    #[command(flatten)]
+    wanted: Wanted,
+}
+
+/// What decides on the roles beside the blueprint
+#[derive(Debug, Clone, Args)]
+pub(super) struct Wanted {
+    /// The namespace of the blueprint
+    #[arg(long, short, value_name = "NAMESPACE", value_parser = name, default_value = "default")]
+    namespace: String,
+    /// What its ConfigMap is called; without it, what the blueprint says
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    name: Option<String>,
+    /// The ServiceAccount that it acts as; without it, one of the same name
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    service_account: Option<String>,
+    /// All instances are in this namespace; may be given several times
+    #[arg(long, value_name = "NAMESPACE", value_parser = name)]
+    only_in: Vec<String>,
+    /// Pemdas runs outside of the cluster: it asks Services through the API server
+    #[arg(long)]
+    outside: bool,
+    /// The account of Pemdas
+    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = account, default_value = "pemdas-system/pemdas")]
+    operator: (String, String),
+    /// How a kind is called in permissions that is neither built in nor the blueprint's own, such as
+    /// Certificate.cert-manager.io=certificates; with /cluster behind it for a kind without namespaces
+    #[arg(long, value_name = "KIND.GROUP=RESOURCE", value_parser = resource)]
+    resource: Vec<((String, String), Served)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Format {
+    /// To apply and to read, with the nodes that need each rule
+    #[default]
+    Yaml,
+    /// For programs
+    Json,
+}
+
+/// Who makes definitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(super) enum Crds {
+    /// Pemdas, as the account of the blueprint
+    #[default]
+    Create,
+    /// Somebody else
+    Await,
+    /// Somebody else, from the blueprint's ConfigMap
+    Publish,
+}
+
+impl Crds {
+    pub(super) fn policy(self) -> Policy {
+        match self {
+            Self::Create => Policy::Create,
+            Self::Await => Policy::Await,
+            Self::Publish => Policy::Publish,
+        }
+    }
+}
+
+fn account(text: &str) -> Result<(String, String), String> {
+    let (namespace, name) = text.split_once('/').ok_or("an account is NAMESPACE/NAME")?;
+    Ok((self::name(namespace)?, self::name(name)?))
+}
+
+fn resource(text: &str) -> Result<((String, String), Served), String> {
+    let parts = text.split_once('=').and_then(|(kind, plural)| Some((kind.split_once('.')?, plural)));
+    let ((kind, group), plural) =
+        parts.ok_or("it is KIND.GROUP=RESOURCE, such as Certificate.cert-manager.io=certificates")?;
+    let (plural, namespaced) = match plural.split_once('/') {
+        None => (plural, true),
+        Some((plural, "cluster")) => (plural, false),
+        Some((_, other)) => return Err(format!("/{other} is not known: /cluster is")),
+    };
+    if format::dns_subdomain(group).is_err() || format::dns_label(plural).is_err() || kind.is_empty() {
+        return Err("a group is a domain, and a resource a word in lower-case letters".to_owned());
+    }
+    let served = Served { group: group.to_owned(), plural: plural.to_owned(), namespaced };
+    Ok(((kind.to_owned(), group.to_owned()), served))
+}
+
+/// For a blueprint that says everything itself.
+impl Default for Wanted {
+    fn default() -> Self {
+        Self {
+            namespace: "default".to_owned(),
+            name: None,
+            service_account: None,
+            only_in: Vec::new(),
+            outside: false,
+            operator: ("pemdas-system".to_owned(), "pemdas".to_owned()),
+            resource: Vec::new(),
+        }
+    }
+}
+
+impl Wanted {
+    /// The rights of a blueprint, and whose they are. What it says too little of is told.
+    pub(super) fn rights(
+        &self,
+        checked: &mut Checked,
+        definitions: Policy,
+        colour: Colour,
+    ) -> Result<(Whom, Rights), Outcome> {
+        let setting = Setting { definitions, proxied: self.outside };
+        let served: BTreeMap<_, _> = self.resource.iter().cloned().collect();
+        let broken = checked.worst() == Some(Severity::Error);
+        let rights = (!broken).then(|| roles::rights_of(checked, setting, &served)).flatten();
+        let rights = rights.map(|Rights { open, account, operator }| {
+            checked.diagnostics.extend(open);
+            Rights { account, operator, open: Vec::new() }
+        });
+        // Remarks are for whoever checks the blueprint.
+        checked.diagnostics.retain(|it| it.severity != Severity::Note);
+        load::tidy(&mut checked.diagnostics);
+        if !checked.diagnostics.is_empty() {
+            terminal::remark(&render::text::diagnostics(checked, colour.on_stderr()));
+        }
+        let problems = if checked.given.unreadable { Outcome::CouldNotRun } else { Outcome::Problems };
+        let rights = rights.filter(|_| checked.worst() != Some(Severity::Error)).ok_or(problems)?;
+        Ok((self.whom(checked)?, rights))
+    }
+
+    fn whom(&self, checked: &Checked) -> Result<Whom, Outcome> {
+        let own = checked.blueprint.as_ref().map(|it| it.name.as_str()).unwrap_or_default();
+        let name = match &self.name {
+            Some(name) => name.clone(),
+            None => name(own).map_err(|_| {
+                could_not_run(
+                    &format!("{own:?} is no name for a ConfigMap and its roles"),
+                    Some("--name gives another one"),
+                )
+            })?,
+        };
+        Ok(Whom {
+            account: self.service_account.clone().unwrap_or_else(|| name.clone()),
+            name,
+            namespace: self.namespace.clone(),
+            only_in: self.only_in.iter().cloned().collect::<BTreeSet<_>>(),
+            operator: self.operator.clone(),
+        })
+    }
+}
+
+impl Rbac {
+    pub(super) fn run(&self, colour: Colour) -> Outcome {
+        let given = match one_blueprint(&self.path, "keep the one that is meant in a file of its own") {
+            Ok(given) => given,
+            Err(outcome) => return outcome,
+        };
+        let mut checked = load::check(given);
+        let (whom, rights) = match self.wanted.rights(&mut checked, self.crds.policy(), colour) {
+            Ok(found) => found,
+            Err(outcome) => return outcome,
+        };
+        let roles = whom.roles(&rights);
+        let blueprint = checked.blueprint.as_ref().map(|it| it.name.as_str()).unwrap_or_default();
+        terminal::say(&match self.output {
+            Format::Yaml => roles::text::manifest(&whom, blueprint, &roles),
+            Format::Json => list(&whom, &roles),
+        });
+        Outcome::Clean
+    }
+}
+
+fn list(whom: &Whom, roles: &[Role]) -> String {
+    let objects: Vec<Value> =
+        whom.service_account().into_iter().chain(roles.iter().flat_map(Role::objects)).collect();
+    format!("{:#}\n", json!({ "apiVersion": "v1", "kind": "List", "items": objects }))
+}

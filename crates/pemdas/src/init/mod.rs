@@ -1,0 +1,113 @@
+//! A new blueprint in a directory: a template with names of one's own, and what stands beside a blueprint.
+
+use std::collections::BTreeMap;
+
+use clap::ValueEnum;
+
+/// What to begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Template {
+    /// A kind for web services: settings, pods, a Service
+    #[default]
+    WebService,
+    /// A kind for databases: a volume, a password, a backup every night and a last one on deletion
+    Database,
+    /// A Job that runs once for each labelled object, and again when it changes
+    OnEvent,
+    /// What every labelled namespace gets: a quota, limits, closed doors
+    NamespaceDefaults,
+}
+
+/// The names in a new blueprint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Names {
+    /// Of the blueprint.
+    pub(crate) name: String,
+    /// Of its kind, where it has one.
+    pub(crate) kind: String,
+    /// Of the API group of the kind, or of the label.
+    pub(crate) group: String,
+}
+
+/// Where the sample is.
+pub(crate) const SAMPLE: &str = "sample/sample.yaml";
+
+impl Template {
+    fn texts(self) -> (&'static str, &'static str) {
+        match self {
+            Self::WebService => {
+                (include_str!("templates/web-service.ncl"), include_str!("templates/web-service.yaml"))
+            }
+            Self::Database => {
+                (include_str!("templates/database.ncl"), include_str!("templates/database.yaml"))
+            }
+            Self::OnEvent => {
+                (include_str!("templates/on-event.ncl"), include_str!("templates/on-event.yaml"))
+            }
+            Self::NamespaceDefaults => (
+                include_str!("templates/namespace-defaults.ncl"),
+                include_str!("templates/namespace-defaults.yaml"),
+            ),
+        }
+    }
+
+    /// The blueprint.
+    pub(crate) fn main(self, names: &Names) -> String {
+        names.put_into(self.texts().0)
+    }
+
+    /// The object that starts an instance of it.
+    pub(crate) fn sample(self, names: &Names) -> String {
+        names.put_into(self.texts().1)
+    }
+}
+
+impl Names {
+    fn put_into(&self, text: &str) -> String {
+        text.replace("@name@", &self.name).replace("@Kind@", &self.kind).replace("@group@", &self.group)
+    }
+}
+
+/// A kind from a name: `web-shop` is a `WebShop`.
+pub(crate) fn kind_of(name: &str) -> String {
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map(|it| it.to_ascii_uppercase().to_string() + letters.as_str()).unwrap_or_default()
+    };
+    name.split('-').map(capital).collect()
+}
+
+/// What editors need: the library as files, and where it is.
+pub(crate) fn for_editors() -> BTreeMap<String, String> {
+    let mut files: BTreeMap<String, String> = pemdas_nickel::LIBRARY
+        .iter()
+        .map(|it| (format!(".pemdas/library/{}", it.name), it.text.to_owned()))
+        .collect();
+    let about = "# What blueprints import, for Nickel's language server. Pemdas itself has its own: nothing here is read by it.\n\
+                 # `pemdas init` wrote it, with the version of Pemdas that it was.\n";
+    files.insert(".pemdas/README".to_owned(), about.to_owned());
+    let direnv = "# Nickel's language server finds the library of blueprints here.\n\
+                  export NICKEL_IMPORT_PATH=\"$PWD/.pemdas/library\"\n";
+    files.insert(".envrc".to_owned(), direnv.to_owned());
+    let helix = "[language-server.nls]\ncommand = \"nls\"\nenvironment = { NICKEL_IMPORT_PATH = \".pemdas/library\" }\n";
+    files.insert(".helix/languages.toml".to_owned(), helix.to_owned());
+    let code = "{\n  \"recommendations\": [\"Tweag.vscode-nickel\", \"mkhl.direnv\"]\n}\n";
+    files.insert(".vscode/extensions.json".to_owned(), code.to_owned());
+    files
+}
+
+/// The page of a new blueprint.
+pub(crate) fn readme(names: &Names) -> String {
+    names.put_into(include_str!("templates/README.md"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kind_of;
+
+    #[test]
+    fn a_kind_is_made_from_a_name() {
+        assert_eq!(kind_of("web-shop"), "WebShop");
+        assert_eq!(kind_of("shop2"), "Shop2");
+    }
+}

@@ -1,0 +1,102 @@
+//! Roles as people read them: a line for each rule, with the nodes that need it.
+
+use std::fmt::Write as _;
+
+use pemdas_core::rights::Rule;
+
+use super::{AGGREGATED, Role, Whom};
+
+/// The longest rule that stands on one line.
+const WIDTH: usize = 128;
+
+/// The account and its roles, as YAML.
+pub(crate) fn manifest(whom: &Whom, blueprint: &str, roles: &[Role]) -> String {
+    let mut documents = Vec::new();
+    if whom.service_account().is_some() {
+        documents.push(format!(
+            "apiVersion: v1\nkind: ServiceAccount\nmetadata: {{ name: {}, namespace: {} }}\n",
+            scalar(&whom.account),
+            scalar(&whom.namespace),
+        ));
+    }
+    documents.extend(roles.iter().flat_map(documents_of));
+    format!(
+        "# What the blueprint `{blueprint}` may do: everything that Pemdas does for it is done as this account.\n\
+         # `pemdas rbac` wrote it, from the blueprint alone; each rule has the nodes that need it.\n{}",
+        documents.join("---\n")
+    )
+}
+
+/// A role and its binding.
+fn documents_of(role: &Role) -> Vec<String> {
+    let (kind, name) = (role.kind(), scalar(&role.name));
+    let namespace =
+        role.namespace.as_ref().map(|it| format!(", namespace: {}", scalar(it))).unwrap_or_default();
+    let head = |kind: &str| format!("apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\n");
+    let mut text = format!("# {}\n{}", role.about, head(kind));
+    let _ = match role.account {
+        Some(_) => writeln!(text, "metadata: {{ name: {name}{namespace} }}"),
+        None => writeln!(text, "metadata:\n  name: {name}\n  labels: {{ {AGGREGATED}: \"true\" }}"),
+    };
+    text.push_str("rules:\n");
+    role.rules.iter().for_each(|it| text.push_str(&rule(it)));
+    let binding = role.account.as_ref().map(|(account_namespace, account)| {
+        format!(
+            "{}metadata: {{ name: {name}{namespace} }}\n\
+             roleRef: {{ apiGroup: rbac.authorization.k8s.io, kind: {kind}, name: {name} }}\n\
+             subjects: [{{ kind: ServiceAccount, name: {}, namespace: {} }}]\n",
+            head(&format!("{kind}Binding")),
+            scalar(account),
+            scalar(account_namespace),
+        )
+    });
+    std::iter::once(text).chain(binding).collect()
+}
+
+fn rule(rule: &Rule) -> String {
+    let list = |items: Vec<&str>| {
+        let items: Vec<_> = items.into_iter().map(scalar).collect();
+        format!("[{}]", items.join(", "))
+    };
+    let mut fields = vec![
+        format!("apiGroups: {}", list(vec![&rule.group])),
+        format!("resources: {}", list(rule.resources.iter().map(String::as_str).collect())),
+    ];
+    if !rule.names.is_empty() {
+        fields.push(format!("resourceNames: {}", list(rule.names.iter().map(String::as_str).collect())));
+    }
+    fields.push(format!("verbs: {}", list(rule.verbs.clone())));
+    let nodes: Vec<_> = rule.nodes.iter().map(String::as_str).collect();
+    let line = format!("  - {{ {} }}\n", fields.join(", "));
+    let rule = if line.len() <= WIDTH { line } else { format!("  - {}\n", fields.join("\n    ")) };
+    format!("  # {}\n{rule}", nodes.join(", "))
+}
+
+/// A string in YAML: plain where nobody could take it for anything else.
+fn scalar(text: &str) -> String {
+    const WORDS: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+    let plain = text.starts_with(|it: char| it.is_ascii_lowercase())
+        && text.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || b"-./".contains(&it))
+        && !WORDS.contains(&text);
+    if plain { text.to_owned() } else { serde_json::Value::from(text).to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scalar;
+
+    #[test]
+    fn a_string_stays_a_string() {
+        for (text, written) in [
+            ("pods", "pods"),
+            ("services/proxy", "services/proxy"),
+            ("", "\"\""),
+            ("true", "\"true\""),
+            ("1e3", "\"1e3\""),
+            ("pemdas:default:shop", "\"pemdas:default:shop\""),
+            ("{{ .Release.Namespace }}", "\"{{ .Release.Namespace }}\""),
+        ] {
+            assert_eq!(scalar(text), written);
+        }
+    }
+}
