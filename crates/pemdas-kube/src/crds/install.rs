@@ -142,6 +142,7 @@ impl Keeper {
                 }
             };
             tokio::select! {
+                biased;
                 next = watched.next() => match next {
                     Some(Ok(found)) => known.see(found),
                     Some(Err(error)) => {
