@@ -14,6 +14,8 @@ use crate::bell::Bell;
 
 /// How long the wall's clock is left alone while nothing is due: watches that end, and bookmarks, wait for no event.
 const TICK: Duration = Duration::from_secs(1);
+/// The same where only the runtime's clock is followed, and nobody looks.
+const LONG_TICK: Duration = Duration::from_secs(60);
 
 /// How time passes in a cluster.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +27,8 @@ pub enum Clock {
         /// How many times as fast.
         speed: f64,
     },
+    /// As in the runtime, whose clock may be stopped.
+    Runtime,
 }
 
 /// A cluster that several can speak to at once.
@@ -42,6 +46,7 @@ struct Pace {
     since: Instant,
     from: Time,
     speed: f64,
+    tick: Duration,
 }
 
 impl Pace {
@@ -57,22 +62,25 @@ impl Pace {
 
     /// How long to wait for something that is due then.
     fn until(self, due: Option<Time>) -> Duration {
-        let Some(due) = due else { return TICK };
+        let Some(due) = due else { return self.tick };
         let ahead = Duration::from_millis(due.0.saturating_sub(self.now().0));
         // A millisecond more: what is due then is not due a moment before.
-        (ahead.div_f64(self.speed) + Duration::from_millis(1)).min(TICK)
+        (ahead.div_f64(self.speed) + Duration::from_millis(1)).min(self.tick)
     }
 }
 
 impl Host {
-    /// Holds a cluster. With the wall's clock this has to happen in a runtime, which then lets time pass until the last copy
+    /// Holds a cluster. Unless time is told this has to happen in a runtime, which then lets time pass until the last copy
     /// of the host is gone.
     #[must_use]
     pub fn new(cluster: Cluster, clock: Clock) -> Self {
         let pace = match clock {
             Clock::Told => None,
             Clock::Wall { speed } => {
-                Some(Pace { since: Instant::now(), from: cluster.now(), speed: speed.max(0.001) })
+                Some(Pace { since: Instant::now(), from: cluster.now(), speed: speed.max(0.001), tick: TICK })
+            }
+            Clock::Runtime => {
+                Some(Pace { since: Instant::now(), from: cluster.now(), speed: 1.0, tick: LONG_TICK })
             }
         };
         let host = Self { cluster: Arc::new(Mutex::new(cluster)), bell: Arc::default(), pace };

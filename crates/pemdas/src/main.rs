@@ -14,6 +14,7 @@ mod plan;
 mod render;
 mod serve;
 mod terminal;
+mod trial;
 
 use std::process::ExitCode;
 

@@ -10,6 +10,7 @@ mod graph;
 mod import;
 mod plan;
 mod run;
+mod test;
 
 pub(crate) use crds::Compared;
 
@@ -41,6 +42,7 @@ enum Command {
     Import(import::Import),
     Run(run::Run),
     Plan(plan::Plan),
+    Test(test::Test),
     Completions(extras::Completions),
     Man(extras::Man),
 }
@@ -85,6 +87,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Import(import) => import.run(arguments.color),
         Command::Run(run) => run.run(arguments.color),
         Command::Plan(plan) => plan.run(arguments.color),
+        Command::Test(test) => test.run(arguments.color),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
     };
