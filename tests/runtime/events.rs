@@ -7,7 +7,7 @@ use kube::{
     api::{ListParams, ObjectMeta, PostParams},
 };
 use pemdas_core::action::Event;
-use pemdas_kube::{events::Teller, metrics::Metrics};
+use pemdas_kube::{events::Teller, machine::Machine, metrics::Metrics};
 
 use crate::server::{client, cluster, namespace};
 
@@ -41,7 +41,8 @@ async fn kubectl_describe_shows_them_and_repetitions_are_counted_also_after_a_re
     let namespace = namespace(&client, "events").await;
     let about = object(&client, &namespace).await;
     for process in ["one", "two"] {
-        let (teller, telling) = Teller::start(client.clone(), process.to_owned(), Metrics::new());
+        let (teller, telling) =
+            Teller::start(client.clone(), process.to_owned(), Metrics::new(), Machine::real());
         teller.tell(about.clone(), event("Stalled", "the job has failed", true));
         teller.tell(about.clone(), event("Stalled", "the job has failed", true));
         teller.tell(about.clone(), event("Stalled", "another reason", true));
@@ -69,7 +70,7 @@ async fn too_many_are_dropped_and_counted_and_nobody_waits() {
     let namespace = namespace(&client, "events").await;
     let about = object(&client, &namespace).await;
     let metrics = Metrics::new();
-    let (teller, telling) = Teller::start(client.clone(), "one".to_owned(), metrics.clone());
+    let (teller, telling) = Teller::start(client.clone(), "one".to_owned(), metrics.clone(), Machine::real());
     for number in 0..5_000 {
         teller.tell(about.clone(), event("Flapping", &format!("number {number}"), false));
     }
@@ -85,7 +86,7 @@ async fn long_words_and_objects_of_the_cluster_are_told_too() {
     let client = client().await;
     let namespace = namespace(&client, "events").await;
     let metrics = Metrics::new();
-    let (teller, telling) = Teller::start(client.clone(), "x".repeat(500), metrics.clone());
+    let (teller, telling) = Teller::start(client.clone(), "x".repeat(500), metrics.clone(), Machine::real());
     let about = object(&client, &namespace).await;
     teller.tell(about, event(&"Reason".repeat(50), &"ü".repeat(3_000), false));
     let cluster_scoped = ObjectReference {

@@ -8,7 +8,10 @@ use kube::{
     api::{DeleteParams, Patch, PatchParams},
 };
 use pemdas_core::world::Lease;
-use pemdas_kube::lease::{Candidate, Leadership, Timing};
+use pemdas_kube::{
+    lease::{Candidate, Leadership, Timing},
+    machine::Machine,
+};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -32,6 +35,7 @@ fn seek(client: &Client, namespace: &str, identity: &str, timing: Timing) -> Lea
         name: "pemdas".to_owned(),
         identity: identity.to_owned(),
         timing,
+        machine: Machine::real(),
     };
     Leadership::seek(client.clone(), candidate)
 }

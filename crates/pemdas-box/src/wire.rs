@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::Host;
 
 /// As many bytes of a request as an API server reads.
-const MAX_REQUEST: usize = 3 * 1024 * 1024;
+pub(crate) const MAX_REQUEST: usize = 3 * 1024 * 1024;
 
 impl<B> tower::Service<http::Request<B>> for Host
 where
@@ -52,23 +52,40 @@ impl Host {
             let text = "the body of the request is too large, or did not arrive";
             return refused(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", text);
         };
-        let target = head.uri.path_and_query().map_or("/", |it| it.as_str());
-        let request = Request {
-            headers: headers(&head.headers),
-            body: body.to_bytes().to_vec(),
-            ..Request::new(method, target)
-        };
-        match self.handle(&request) {
-            Reply::Whole(response) => whole(&response, head.method == http::Method::HEAD),
-            Reply::Watch(watch) => {
-                let mut response = http::Response::new(Body::from_stream(self.lines(*watch)));
-                response
-                    .headers_mut()
-                    .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-                response
-            }
+        let request = request_of(&head, method, body.to_bytes().to_vec());
+        response_of(self, &request, head.method == http::Method::HEAD)
+    }
+}
+
+/// A request as the simulated server takes it.
+pub(crate) fn request_of(head: &http::request::Parts, method: Method, body: Vec<u8>) -> Request {
+    let target = head.uri.path_and_query().map_or("/", |it| it.as_str());
+    Request { headers: headers(&head.headers), body, ..Request::new(method, target) }
+}
+
+/// What the host answers.
+pub(crate) fn response_of(host: &Host, request: &Request, head_only: bool) -> http::Response<Body> {
+    match host.handle(request) {
+        Reply::Whole(response) => whole(&response, head_only),
+        Reply::Watch(watch) => {
+            let mut response = http::Response::new(Body::from_stream(host.lines(*watch)));
+            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            response
         }
     }
+}
+
+/// What a server answers that does not do what it is asked.
+pub(crate) fn refusal_of(code: u16) -> http::Response<Body> {
+    let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let reason = match code {
+        409 => "Conflict",
+        429 => "TooManyRequests",
+        503 => "ServiceUnavailable",
+        504 => "Timeout",
+        _ => "InternalError",
+    };
+    refused(status, reason, "the server does not do it now")
 }
 
 /// Several headers of one name are one, as the values stand in a list.

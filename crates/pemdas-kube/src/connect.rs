@@ -6,8 +6,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
-use kube::{Client, Config, client::ClientBuilder};
+use kube::{
+    Config,
+    client::{Body, ClientBuilder},
+};
+use tower::{BoxError, Layer as _, Service};
 
 use crate::metrics::{CountRequests, Metrics};
 
@@ -117,6 +122,20 @@ pub async fn connect_counted(target: &Target, metrics: &Metrics) -> Result<Conne
     connection(config, |config| {
         Ok(ClientBuilder::try_from(config)?.with_layer(&CountRequests(metrics.clone())).build())
     })
+}
+
+/// A client of the operator over a service in this process, such as a simulated cluster.
+pub fn over<S, B>(service: S, metrics: &Metrics) -> Connection
+where
+    S: Service<http::Request<Body>, Response = http::Response<B>> + Send + 'static,
+    S::Future: Send + 'static,
+    S::Error: Into<BoxError>,
+    B: http_body::Body<Data = hyper::body::Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    let namespace = "default".to_owned();
+    let client = Client::new(CountRequests(metrics.clone()).layer(service), namespace.clone());
+    Connection { client, server: "a cluster in this process".to_owned(), namespace }
 }
 
 fn connection(

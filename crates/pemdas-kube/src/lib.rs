@@ -15,6 +15,7 @@ pub mod key;
 pub mod lease;
 pub mod ledgers;
 pub mod live;
+pub mod machine;
 pub mod metrics;
 pub mod needs;
 mod raw;

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use futures::StreamExt;
@@ -15,7 +15,7 @@ use kube::{
 };
 use pemdas_core::world::{KindKey, Live, ObjectKey};
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 
 use crate::{live, raw::Raw, resource::Resource};
 
@@ -126,6 +126,7 @@ async fn forward(
     loop {
         // Nobody listens any more: also while nothing happens.
         let event = tokio::select! {
+            biased;
             event = events.next() => event,
             () = sender.closed() => return,
         };
@@ -223,7 +224,9 @@ fn failure(error: &watcher::Error) -> News {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
+
+    use tokio::time::Instant;
 
     use super::Pace;
 

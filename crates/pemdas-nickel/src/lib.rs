@@ -59,6 +59,7 @@ mod request;
 mod sandbox;
 mod sources;
 pub mod syntax;
+mod written;
 
 pub use evaluator::{Evaluator, InProcess};
 pub use imports::imported_files;
@@ -69,3 +70,4 @@ pub use renderer::{Loaded, Renderer};
 pub use request::{Answer, Failure, FieldSeen, Input, Kill, Kind, Place, RenderCall, Request, Seen, Step};
 pub use sandbox::{Isolation, Landlock, Pool, PoolConfig, PoolStats, Sandboxed, WorkerCommand, worker_main};
 pub use sources::{MAIN, Sources};
+pub use written::{Written, place_of, written};

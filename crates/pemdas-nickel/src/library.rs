@@ -21,6 +21,7 @@ macro_rules! library {
 
 library! {
     "pemdas.ncl",
+    "pemdas/test/v1.ncl",
     "pemdas/v1.ncl",
     "pemdas/v1/clauses.ncl",
     "pemdas/v1/helpers.ncl",

@@ -18,6 +18,7 @@ mod render;
 mod roles;
 mod serve;
 mod terminal;
+mod trial;
 
 use std::process::ExitCode;
 

@@ -1,17 +1,35 @@
-//! Where the operator's loop meets the evaluator: blueprints are read and asked in worker processes.
+//! Where the operator's loop meets the evaluator: blueprints are read and asked in worker processes. And where its parts are put
+//! together, for whoever runs it.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use pemdas_core::{
     crd::definition,
     diagnostic::{Diagnostic, Severity},
+    digest::Digest,
     evaluate::{Answer, Question},
+    world::Lease,
 };
 use pemdas_kube::{
+    access::Access,
     compile::{Compiled, Compiler, Evaluate, Problem, Verdict},
+    connect::Client,
+    events::{Teller, Telling},
+    hub::{Beside, Hub, Settings},
     identity::Identity,
+    lease::{Candidate, Leadership, Timing},
+    machine::Machine,
+    metrics::Metrics,
+    report::{Fetcher, Limits, Reporter, Way},
 };
-use pemdas_nickel::{Failure, Loaded, Pool, PoolConfig, Renderer, Sandboxed, Sources, WorkerCommand};
+use pemdas_nickel::{
+    Evaluator, Failure, LIBRARY, Loaded, Pool, PoolConfig, Renderer, Sandboxed, Sources, WorkerCommand,
+};
+use tokio::{sync::watch, task::JoinHandle};
 
 use crate::input::position;
 
@@ -45,9 +63,9 @@ impl Workers {
     }
 }
 
-struct Asked(Renderer<Sandboxed>);
+struct Asked<E>(Renderer<E>);
 
-impl Evaluate for Asked {
+impl<E: Evaluator + Send + Sync> Evaluate for Asked<E> {
     fn evaluate(&self, batch: &[Question]) -> Vec<Answer> {
         self.0.answers(batch)
     }
@@ -66,17 +84,115 @@ impl Compiler for Workers {
             };
             return Verdict { compiled: None, problems: vec![problem] };
         };
-        let problems = loaded.diagnostics.iter().map(|it| problem(it, files)).collect();
-        let sound = loaded.is_sound();
-        let crds = loaded.drafts.kinds.iter().map(definition).collect();
-        let compiled = match (loaded.renderer, loaded.blueprint, loaded.graph) {
-            (Some(renderer), Some(blueprint), Some(graph)) if sound => {
-                Some(Compiled { blueprint, graph, crds, evaluator: Arc::new(Asked(renderer)) })
-            }
-            _ => None,
-        };
-        Verdict { compiled, problems }
+        verdict(loaded, files)
     }
+}
+
+/// What came of reading a blueprint.
+pub(crate) fn verdict<E: Evaluator + Send + Sync + 'static>(
+    loaded: Loaded<E>,
+    files: &BTreeMap<String, String>,
+) -> Verdict {
+    let problems = loaded.diagnostics.iter().map(|it| problem(it, files)).collect();
+    let sound = loaded.is_sound();
+    let crds = loaded.drafts.kinds.iter().map(definition).collect();
+    let compiled = match (loaded.renderer, loaded.blueprint, loaded.graph) {
+        (Some(renderer), Some(blueprint), Some(graph)) if sound => {
+            Some(Compiled { blueprint, graph, crds, evaluator: Arc::new(Asked(renderer)) })
+        }
+        _ => None,
+    };
+    Verdict { compiled, problems }
+}
+
+/// How the operator is to be run.
+pub(crate) struct Wanted {
+    /// Blueprints are looked for in these namespaces; none means all.
+    pub(crate) namespaces: BTreeSet<String>,
+    /// The key of the digests.
+    pub(crate) secret: Vec<u8>,
+    /// How often it is asked again what an account may see.
+    pub(crate) recheck: Duration,
+    /// The namespace of the Lease; nothing where no other copy can run.
+    pub(crate) lease_in: Option<String>,
+    /// A name that no other process has.
+    pub(crate) process: String,
+    /// How Services are reached.
+    pub(crate) way: Way,
+    /// How often they are asked.
+    pub(crate) report_every: Duration,
+    /// What it runs on.
+    pub(crate) machine: Machine,
+}
+
+/// An operator that runs.
+pub(crate) struct Operation {
+    hub: JoinHandle<()>,
+    telling: Telling,
+    leadership: Option<Leadership>,
+    alone: watch::Sender<Lease>,
+}
+
+impl Operation {
+    /// Puts the parts together and starts them.
+    pub(crate) fn start(
+        client: Client,
+        compiler: Arc<dyn Compiler>,
+        wanted: Wanted,
+        metrics: &Metrics,
+        ready: watch::Sender<Vec<String>>,
+    ) -> Self {
+        let Wanted { machine, process, .. } = wanted;
+        let limits = Limits { interval: wanted.report_every, ..Limits::default() };
+        let (teller, telling) =
+            Teller::start(client.clone(), process.clone(), metrics.clone(), machine.clone());
+        let beside = Beside {
+            metrics: metrics.clone(),
+            teller,
+            reporter: Reporter::new(Fetcher::new(wanted.way), limits),
+            access: Arc::new(Access::new(client.clone())),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            library: library(),
+        };
+        let candidate = |namespace| Candidate {
+            namespace,
+            name: "pemdas".to_owned(),
+            identity: process,
+            timing: Timing::default(),
+            machine: machine.clone(),
+        };
+        let leadership = wanted.lease_in.map(candidate).map(|it| Leadership::seek(client.clone(), it));
+        let (alone, always) = watch::channel(Lease { held: true, epoch: 1 });
+        let lease = leadership.as_ref().map_or(always, Leadership::standing);
+        let fence = leadership.as_ref().map(Leadership::fence).unwrap_or_default();
+        let settings = Settings {
+            namespaces: wanted.namespaces,
+            secret: wanted.secret,
+            fence,
+            recheck: wanted.recheck,
+            machine,
+        };
+        let hub = tokio::spawn(Hub::run(client, compiler, settings, beside, lease, ready));
+        Self { hub, telling, leadership, alone }
+    }
+
+    /// Stops in peace.
+    pub(crate) async fn stop(self) {
+        drop(self.alone);
+        self.hub.abort();
+        let _ended = self.hub.await;
+        // Whoever acts on the lease has stopped: another may lead at once.
+        if let Some(leadership) = self.leadership {
+            leadership.release().await;
+        }
+        let _told = self.telling.await;
+    }
+}
+
+/// What names the library of this binary, and the binary: with another version of either, the same sources may come to something else.
+fn library() -> String {
+    let files: Vec<_> = LIBRARY.iter().map(|it| [it.name, it.text]).collect();
+    Digest::of(&[], &serde_json::json!([env!("CARGO_PKG_VERSION"), files])).short()
 }
 
 fn problem(diagnostic: &Diagnostic, files: &BTreeMap<String, String>) -> Problem {

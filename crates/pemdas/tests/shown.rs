@@ -33,7 +33,8 @@ fn renewed(page: &str, folder: &Path) -> (String, usize) {
 #[test]
 fn what_the_pages_show_is_what_the_commands_say() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut pages: Vec<PathBuf> = ["docs/demo.md", "docs/plan.md"].map(|it| root.join(it)).into();
+    let mut pages: Vec<PathBuf> =
+        ["docs/demo.md", "docs/plan.md", "docs/test.md"].map(|it| root.join(it)).into();
     for entry in std::fs::read_dir(root.join("examples")).unwrap() {
         pages.push(entry.unwrap().path().join("README.md"));
     }

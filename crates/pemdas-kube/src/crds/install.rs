@@ -145,6 +145,7 @@ impl Keeper {
                 }
             };
             tokio::select! {
+                biased;
                 next = watched.next() => match next {
                     Some(Ok(found)) => known.see(found),
                     Some(Err(error)) => {

@@ -15,7 +15,6 @@ use std::collections::{BTreeMap, VecDeque};
 use k8s_openapi::{
     api::{core::v1::ObjectReference, events::v1::Event as EventObject},
     apimachinery::pkg::apis::meta::v1::MicroTime,
-    jiff::Timestamp,
 };
 use kube::{
     Api, Client,
@@ -29,7 +28,7 @@ use tokio::{
     time::{Duration, Instant, timeout},
 };
 
-use crate::metrics::Metrics;
+use crate::{machine::Machine, metrics::Metrics};
 use pace::Pace;
 
 /// How many wait to be sent.
@@ -58,12 +57,13 @@ pub type Telling = JoinHandle<()>;
 impl Teller {
     /// Begins to tell, as this client. `instance` says which process it is.
     #[must_use]
-    pub fn start(client: Client, instance: String, metrics: Metrics) -> (Self, Telling) {
+    pub fn start(client: Client, instance: String, metrics: Metrics, machine: Machine) -> (Self, Telling) {
         let (waiting, events) = mpsc::channel(MAX_WAITING);
         let sender = Sender {
             client,
             instance,
             metrics: metrics.clone(),
+            machine,
             pace: Pace::new(Instant::now()),
             known: BTreeMap::new(),
             order: VecDeque::new(),
@@ -83,6 +83,7 @@ struct Sender {
     client: Client,
     instance: String,
     metrics: Metrics,
+    machine: Machine,
     pace: Pace,
     /// How often each Event was seen, by its name.
     known: BTreeMap<String, i32>,
@@ -131,7 +132,8 @@ impl Sender {
             }
         }
         let count = self.known.get(&known).copied().unwrap_or(1).saturating_add(1);
-        let series = json!({ "series": { "count": count, "lastObservedTime": MicroTime(Timestamp::now()) } });
+        let series =
+            json!({ "series": { "count": count, "lastObservedTime": MicroTime(self.machine.now()) } });
         match api.patch(&name, &PatchParams::default(), &Patch::Merge(series)).await {
             Ok(_) => self.remember(known, count),
             // The API server forgets Events after a while.
@@ -165,7 +167,7 @@ impl Sender {
         let name = format!("{}.{digest}", object.trim_end_matches(['.', '-', '…']));
         EventObject {
             action: Some("Reconcile".to_owned()),
-            event_time: Some(MicroTime(Timestamp::now())),
+            event_time: Some(MicroTime(self.machine.now())),
             metadata: ObjectMeta {
                 name: Some(name),
                 namespace: Some(namespace.to_owned()),

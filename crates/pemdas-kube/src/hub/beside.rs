@@ -116,6 +116,7 @@ impl Hub {
         let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
         let (post, name, identity) = (self.post.clone(), name.clone(), identity.clone());
         let (compiler, library) = (self.compiler.clone(), self.beside.library.clone());
+        let machine = self.settings.machine.clone();
         tokio::spawn(async move {
             let mut pause = 1;
             let known = loop {
@@ -140,9 +141,8 @@ impl Hub {
                 };
                 let (compiler, identity) = (compiler.clone(), identity.clone());
                 let same_library = content.library == library;
-                let compiled = tokio::task::spawn_blocking(move || {
-                    compiler.compile(&identity, &content.sources).compiled
-                });
+                let compiled =
+                    machine.spawn_blocking(move || compiler.compile(&identity, &content.sources).compiled);
                 if let Ok(Some(mut compiled)) = compiled.await {
                     if !same_library {
                         compiled.blueprint.rollout.get_or_insert(Rollout::CAREFUL);

@@ -265,9 +265,11 @@ impl Hub {
         loaded.sources = sources;
         loaded.number = number;
         let (compiler, post) = (self.compiler.clone(), self.post.clone());
-        tokio::task::spawn_blocking(move || {
-            let verdict = Box::new(compiler.compile(&identity, &files));
-            let _ended = post.blocking_send(Event::Compiled(name, number, verdict));
+        let reading = self.settings.machine.spawn_blocking(move || compiler.compile(&identity, &files));
+        tokio::spawn(async move {
+            if let Ok(verdict) = reading.await {
+                let _ended = post.send(Event::Compiled(name, number, Box::new(verdict))).await;
+            }
         });
     }
 
@@ -426,7 +428,7 @@ impl Hub {
         Running {
             owned: owned.collect(),
             programs: programs(&compiled, &revision),
-            evaluations: Evaluations::start(compiled.evaluator, post, metrics),
+            evaluations: Evaluations::start(&self.settings.machine, compiled.evaluator, post, metrics),
             blueprint: compiled.blueprint,
             revision,
             published: None,
@@ -446,6 +448,8 @@ impl Hub {
             let seen = self.views.of(identity, &kind).flat_map(|it| it.objects.values());
             found.extend(seen.map(|it| (root.clone(), it.clone())));
         }
+        // In the same order whenever it is done again.
+        found.sort_by(|(a, one), (b, other)| (a, &one.key).cmp(&(b, &other.key)));
         for (root, live) in found {
             self.root_of(name, &root, &live);
         }

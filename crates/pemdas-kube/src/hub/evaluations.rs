@@ -16,6 +16,7 @@ use tokio::sync::mpsc;
 use super::{Event, Hub, InstanceId};
 use crate::{
     compile::Evaluate,
+    machine::Machine,
     metrics::{Evaluated, Metrics},
 };
 
@@ -36,13 +37,17 @@ pub(super) struct Evaluations(mpsc::Sender<(InstanceId, Vec<Question>)>);
 
 impl Evaluations {
     /// Starts the thread; it ends when nobody can ask any more.
-    pub(super) fn start(evaluator: Arc<dyn Evaluate>, post: mpsc::Sender<Event>, metrics: Metrics) -> Self {
+    pub(super) fn start(
+        machine: &Machine,
+        evaluator: Arc<dyn Evaluate>,
+        post: mpsc::Sender<Event>,
+        metrics: Metrics,
+    ) -> Self {
         let (sender, mut receiver) = mpsc::channel::<(InstanceId, Vec<Question>)>(QUEUE);
         // A thread of its own: those of the runtime are counted, and blueprints are read on them.
-        let thread = std::thread::Builder::new().name("evaluations".to_owned());
-        let started = thread.spawn(move || {
+        let started = machine.spawn_thread("evaluations", async move {
             let mut suspects = BTreeSet::new();
-            while let Some(first) = receiver.blocking_recv() {
+            while let Some(first) = receiver.recv().await {
                 let mut batches = vec![first];
                 while batches.len() < MAX_TOGETHER
                     && let Ok(more) = receiver.try_recv()
@@ -56,7 +61,7 @@ impl Evaluations {
                 for (id, batch) in batches {
                     let digests = batch.iter().map(|it| it.digest);
                     let answered = digests.zip(answers.by_ref()).collect();
-                    if post.blocking_send(Event::Answered(id, answered)).is_err() {
+                    if post.send(Event::Answered(id, answered)).await.is_err() {
                         return;
                     }
                 }

@@ -22,7 +22,7 @@ use super::{
     runway::UnderWay,
     views::{Purpose, ViewId},
 };
-use crate::{identity::Identity, ledgers, metrics::InstanceState, report::Place};
+use crate::{identity::Identity, ledgers, machine::Machine, metrics::InstanceState, report::Place};
 
 /// How many roots that start nothing are remembered of a blueprint.
 const MAX_PASSED_OVER: usize = 1_000;
@@ -365,7 +365,7 @@ impl Hub {
         let mut world = World::new(live.key.clone(), live.uid.clone());
         world.root.instance = instance_name(blueprint, root, &live.uid);
         world.secret.clone_from(&self.settings.secret);
-        world.entropy = entropy();
+        world.entropy = entropy(&self.settings.machine);
         world.learn(Fact::Now(self.clock.now()));
         world.learn(Fact::Lease(self.lease));
         world.learn(Fact::NamespaceEnding(self.is_ending(&live.key.namespace)));
@@ -510,9 +510,9 @@ impl Hub {
 }
 
 /// A random string: seeds are made from it, and recorded before they are used. Passwords may be made of them.
-fn entropy() -> String {
+fn entropy(machine: &Machine) -> String {
     let mut bytes = [0_u8; 32];
-    if let Err(error) = getrandom::fill(&mut bytes) {
+    if let Err(error) = machine.fill(&mut bytes) {
         tracing::error!(%error, "the system gives no randomness");
     }
     bytes.iter().map(|it| format!("{it:02x}")).collect()

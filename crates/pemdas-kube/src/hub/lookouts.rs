@@ -5,10 +5,7 @@
 //! not is shown namespaces: the blueprint's own, those that the blueprint names, and those that its instances turn out to
 //! need. What is shared is asked again now and then: rights change without a sign.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Instant,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use pemdas_core::{
     blueprint::{Blueprint, NamePart, NameSegment},
@@ -16,6 +13,8 @@ use pemdas_core::{
     rights::places,
     world::{Fact, KindKey, KindView, Live, ObjectKey, Sight, back_off},
 };
+
+use tokio::time::Instant;
 
 use super::{
     Event, Hub, InstanceId,
@@ -267,7 +266,8 @@ impl Hub {
         let Some(view) = self.views.all.get_mut(&id) else { return };
         view.readers.insert(identity.clone());
         let (resource, sight) = (view.resource.clone(), view.sight);
-        let objects: Vec<_> = view.objects.values().cloned().collect();
+        let mut objects: Vec<_> = view.objects.values().cloned().collect();
+        objects.sort_by(|a, b| a.key.cmp(&b.key));
         let Some(lookout) = self.views.lookout_mut(identity, kind) else { return };
         lookout.places.insert(place.clone(), Place::Watched(id));
         lookout.resource = resource;

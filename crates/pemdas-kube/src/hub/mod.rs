@@ -35,7 +35,7 @@ mod views;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
 use kube::Client;
@@ -44,13 +44,17 @@ use pemdas_core::{
     evaluate::Answer,
     world::{Fact, KindKey, Lease, LedgerFact, WriteOutcome},
 };
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::{
+    sync::{Semaphore, mpsc, watch},
+    time::Instant,
+};
 
 use crate::{
     compile::{Compiled, Compiler, Verdict},
     crds::install::Standing,
     identity::{Clients, Identity},
     lease::Fence,
+    machine::Machine,
     resource::{Resource, Unserved},
     revisions::Kept,
     watch::News,
@@ -89,6 +93,8 @@ pub struct Settings {
     pub recheck: Duration,
     /// Closed to writes once the lease is over.
     pub fence: Fence,
+    /// What it runs on.
+    pub machine: Machine,
 }
 
 /// What the loop hears.
@@ -187,7 +193,7 @@ impl Hub {
                     settings: settings.clone(),
                     beside: beside.clone(),
                     ready: ready.clone(),
-                    clock: Clock::start(),
+                    clock: Clock::start(&settings.machine),
                     lease: held,
                     views: Views::new(post.clone()),
                     post,
@@ -349,9 +355,8 @@ struct Clock {
 }
 
 impl Clock {
-    fn start() -> Self {
-        let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_millis());
-        Self { started: Instant::now(), at: u64::try_from(at).unwrap_or(0) }
+    fn start(machine: &Machine) -> Self {
+        Self { started: Instant::now(), at: u64::try_from(machine.now().as_millisecond()).unwrap_or(0) }
     }
 
     fn now(&self) -> u64 {

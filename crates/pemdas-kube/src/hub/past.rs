@@ -101,6 +101,7 @@ impl Hub {
     fn read_past(&self, name: BlueprintName, revision: String, identity: Identity) {
         let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
         let (compiler, post) = (self.compiler.clone(), self.post.clone());
+        let machine = self.settings.machine.clone();
         tokio::spawn(async move {
             let mut pause = 1;
             let content = loop {
@@ -120,9 +121,8 @@ impl Hub {
             let compiled = match content {
                 None => None,
                 Some(content) => {
-                    let reading = tokio::task::spawn_blocking(move || {
-                        compiler.compile(&identity, &content.sources).compiled
-                    });
+                    let reading = machine
+                        .spawn_blocking(move || compiler.compile(&identity, &content.sources).compiled);
                     reading.await.ok().flatten()
                 }
             };

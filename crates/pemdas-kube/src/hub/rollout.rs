@@ -185,6 +185,7 @@ impl Hub {
         let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
         let (compiler, post, library) =
             (self.compiler.clone(), self.post.clone(), self.beside.library.clone());
+        let machine = self.settings.machine.clone();
         tokio::spawn(async move {
             let mut pause = 1;
             let found = loop {
@@ -207,7 +208,7 @@ impl Hub {
                 None => None,
                 Some((_, content)) => {
                     let read = move || compiler.compile(&identity, &content.sources).compiled;
-                    tokio::task::spawn_blocking(read).await.ok().flatten()
+                    machine.spawn_blocking(read).await.ok().flatten()
                 }
             };
             let of = Revision { name: revision, ordinal };

@@ -123,12 +123,12 @@ pub(super) struct Views {
     post: mpsc::Sender<Event>,
     next: u32,
     pub(super) all: BTreeMap<ViewId, View>,
-    pub(super) lookouts: HashMap<KindKey, BTreeMap<Identity, Lookout>>,
+    pub(super) lookouts: BTreeMap<KindKey, BTreeMap<Identity, Lookout>>,
 }
 
 impl Views {
     pub(super) fn new(post: mpsc::Sender<Event>) -> Self {
-        Self { post, next: 0, all: BTreeMap::new(), lookouts: HashMap::new() }
+        Self { post, next: 0, all: BTreeMap::new(), lookouts: BTreeMap::new() }
     }
 
     pub(super) fn get(&self, id: ViewId) -> Option<&View> {
@@ -305,7 +305,9 @@ impl Hub {
             News::Listed(list) => {
                 let newest = list.iter().map(|it| it.resource_version).max().unwrap_or(0);
                 let keys: BTreeSet<_> = list.iter().map(|it| it.key.clone()).collect();
-                let gone: Vec<_> = view.objects.keys().filter(|it| !keys.contains(*it)).cloned().collect();
+                let mut gone: Vec<_> =
+                    view.objects.keys().filter(|it| !keys.contains(*it)).cloned().collect();
+                gone.sort();
                 for key in gone {
                     let version = self.version_of(id, &key).max(newest);
                     self.gone(id, &key, version);

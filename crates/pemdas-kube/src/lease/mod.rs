@@ -17,6 +17,7 @@ mod seen;
 
 use std::time::Duration;
 
+use crate::machine::Machine;
 use futures::{StreamExt as _, stream::BoxStream};
 use k8s_openapi::api::coordination::v1::Lease as LeaseObject;
 use kube::{
@@ -48,6 +49,8 @@ pub struct Candidate {
     pub identity: String,
     /// How patient everybody is.
     pub timing: Timing,
+    /// What it runs on.
+    pub machine: Machine,
 }
 
 /// How patient everybody is. `retry` < `deadline` < `duration`, or leadership could be lost by one slow request, or held
@@ -215,6 +218,7 @@ impl Election {
                 }
             };
             tokio::select! {
+                biased;
                 _ = &mut self.stopped => return None,
                 next = watched.next() => match next {
                     Some(Ok(found)) => seen = Some(Seen::after(seen, found, Instant::now())),
@@ -248,6 +252,7 @@ impl Election {
         let mut next = since + retry;
         loop {
             tokio::select! {
+                biased;
                 _ = &mut self.stopped => return (mine, End::Stopped),
                 () = sleep_until(next.min(renewed + deadline)) => {}
             }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use k8s_openapi::{
     api::coordination::v1::{Lease as LeaseObject, LeaseSpec},
     apimachinery::pkg::apis::meta::v1::MicroTime,
-    jiff::Timestamp,
 };
 use kube::api::ObjectMeta;
 use tokio::time::Instant;
@@ -63,7 +62,7 @@ pub(super) fn epoch(lease: &LeaseObject) -> u64 {
 
 /// The Lease as held by us in this epoch. What others wrote beside our fields stays.
 pub(super) fn written(over: Option<LeaseObject>, candidate: &Candidate, epoch: u64) -> LeaseObject {
-    let now = MicroTime(Timestamp::now());
+    let now = MicroTime(candidate.machine.now());
     let mut lease = over.unwrap_or_else(|| LeaseObject {
         metadata: ObjectMeta { name: Some(candidate.name.clone()), ..ObjectMeta::default() },
         spec: None,
@@ -97,7 +96,9 @@ pub(super) fn released(mut lease: LeaseObject) -> LeaseObject {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, Instant, LeaseObject, LeaseSpec, MicroTime, Seen, Timestamp};
+    use jiff::Timestamp;
+
+    use super::{Duration, Instant, LeaseObject, LeaseSpec, MicroTime, Seen};
 
     fn held(renewed_at: i64) -> Option<LeaseObject> {
         let spec = LeaseSpec {

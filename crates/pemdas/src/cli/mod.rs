@@ -14,6 +14,7 @@ mod init;
 mod plan;
 mod rbac;
 mod run;
+mod test;
 
 pub(crate) use complete::answered;
 pub(crate) use crds::Compared;
@@ -54,6 +55,7 @@ enum Command {
     Init(init::Init),
     Run(run::Run),
     Plan(plan::Plan),
+    Test(test::Test),
     Rbac(rbac::Rbac),
     Completions(extras::Completions),
     Man(extras::Man),
@@ -101,6 +103,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Init(init) => init.run(arguments.color),
         Command::Run(run) => run.run(arguments.color),
         Command::Plan(plan) => plan.run(arguments.color),
+        Command::Test(test) => test.run(arguments.color),
         Command::Rbac(rbac) => rbac.run(arguments.color),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),

@@ -3,18 +3,13 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use clap::Args;
-use pemdas_core::{digest::Digest, world::Lease};
 use pemdas_kube::{
-    access::Access,
     connect::{Connection, in_a_pod},
-    events::Teller,
-    hub::{Beside, Hub, Settings},
     key,
-    lease::{Candidate, Leadership, Timing},
+    machine::Machine,
     metrics::Metrics,
-    report::{Fetcher, Limits, Reporter, Way},
+    report::Way,
 };
-use pemdas_nickel::LIBRARY;
 use tokio::{
     net::TcpListener,
     signal::unix::SignalKind,
@@ -24,7 +19,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::{Outcome, cluster::Cluster, could_not_run};
 use crate::{
-    operate::Workers,
+    operate::{Operation, Wanted, Workers},
     serve::{self, Pages},
     terminal::Colour,
 };
@@ -133,45 +128,21 @@ impl Run {
             Err(why) => return could_not_run(&format!("the address cannot be served: {why}"), None),
         };
         tracing::info!(server = connection.server, "the operator starts");
-        let process = process_name();
         let way = if in_a_pod() { Way::Names(self.cluster_domain.clone()) } else { Way::Proxy };
-        let limits = Limits { interval: Duration::from_secs(self.report_every), ..Limits::default() };
-        let (teller, telling) = Teller::start(client.clone(), process.clone(), metrics.clone());
-        let beside = Beside {
-            metrics: metrics.clone(),
-            teller,
-            reporter: Reporter::new(Fetcher::new(way), limits),
-            access: Arc::new(Access::new(client.clone())),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            library: library(),
-        };
-        let candidate = Candidate {
-            namespace: self.own_namespace.clone(),
-            name: "pemdas".to_owned(),
-            identity: process,
-            timing: Timing::default(),
-        };
-        let leadership = (!self.alone).then(|| Leadership::seek(client.clone(), candidate));
-        let (alone, always) = watch::channel(Lease { held: true, epoch: 1 });
-        let lease = leadership.as_ref().map_or(always, Leadership::standing);
-        let fence = leadership.as_ref().map(Leadership::fence).unwrap_or_default();
-        let settings = Settings {
+        let wanted = Wanted {
             namespaces: self.namespaces.iter().cloned().collect(),
             secret,
-            fence,
             recheck: Duration::from_secs(self.recheck),
+            lease_in: (!self.alone).then(|| self.own_namespace.clone()),
+            process: process_name(),
+            way,
+            report_every: Duration::from_secs(self.report_every),
+            machine: Machine::real(),
         };
-        let hub = tokio::spawn(Hub::run(client, Arc::new(workers), settings, beside, lease, ready));
+        let operation = Operation::start(client, Arc::new(workers), wanted, metrics, ready);
         stop.await;
         tracing::info!("the operator stops");
-        drop(alone);
-        hub.abort();
-        let _ended = hub.await;
-        // Whoever acts on the lease has stopped: another may lead at once.
-        if let Some(leadership) = leadership {
-            leadership.release().await;
-        }
-        let _told = telling.await;
+        operation.stop().await;
         drop(stop_serving);
         if let Some(serving) = serving {
             let _served = serving.await;
@@ -202,12 +173,6 @@ impl Run {
             LogFormat::Text => log.with_ansi(colour.on_stderr()).try_init(),
         };
     }
-}
-
-/// What names the library of this binary, and the binary: with another version of either, the same sources may come to something else.
-fn library() -> String {
-    let files: Vec<_> = LIBRARY.iter().map(|it| [it.name, it.text]).collect();
-    Digest::of(&[], &serde_json::json!([env!("CARGO_PKG_VERSION"), files])).short()
 }
 
 /// A name that no other process has: of this machine or pod, and of this start.

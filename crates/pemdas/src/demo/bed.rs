@@ -10,9 +10,11 @@ use std::{
 
 use pemdas_box::{Clock, Host, Port};
 use pemdas_core::world::ObjectKey;
-use pemdas_sim::{Cluster, Key, Method, Request, Resource, Scenario, Time};
-use serde_json::{Value, json};
+use pemdas_sim::{Cluster, Resource, Scenario, Time};
+use serde_json::Value;
 use tokio::runtime::Runtime;
+
+use crate::trial::person::{Made, Person};
 
 /// A kubeconfig that goes when the demonstration ends.
 enum Kubeconfig {
@@ -54,16 +56,6 @@ impl Drop for Kubeconfig {
             let _removed = fs::remove_file(path);
         }
     }
-}
-
-/// What became of an object that was to be created.
-pub(crate) enum Made {
-    /// It is there.
-    Created,
-    /// Its kind is not served yet.
-    NotServed,
-    /// The server does not take it.
-    Refused(String),
 }
 
 /// Why there is no bed.
@@ -128,57 +120,20 @@ impl Bed {
 
     /// How a kind is served, if it is.
     pub(crate) fn served(&self, api_version: &str, kind: &str) -> Option<Resource> {
-        self.with(|cluster| cluster.server().kinds().of_kind(api_version, kind))
+        self.person().served(api_version, kind)
     }
 
     /// An object as it is.
     pub(crate) fn object(&self, api_version: &str, key: &ObjectKey) -> Option<Arc<Value>> {
-        let resource = self.served(api_version, &key.kind.kind)?;
-        let namespace = Some(key.namespace.as_str()).filter(|it| !it.is_empty());
-        self.with(|cluster| {
-            cluster.server().store().get(&Key::new(&resource.id(), namespace, &key.name)).cloned()
-        })
+        self.person().object(api_version, &key.kind.kind, &key.namespace, &key.name)
     }
 
-    /// Creates an object, in the namespace `default` where it names none; a namespace that is not there is made.
+    /// Creates an object.
     pub(crate) fn create(&self, object: &Value) -> Made {
-        let text = |at: &str| object.pointer(at).and_then(Value::as_str).unwrap_or_default();
-        let Some(resource) = self.served(text("/apiVersion"), text("/kind")) else { return Made::NotServed };
-        let root = if resource.group.is_empty() { "api" } else { "apis" };
-        let mut object = object.clone();
-        let mut scope = String::new();
-        if resource.namespaced {
-            let namespace = match text("/metadata/namespace") {
-                "" => "default",
-                named => named,
-            };
-            self.need_namespace(namespace);
-            scope = format!("/namespaces/{namespace}");
-            object["metadata"]["namespace"] = json!(namespace);
-        }
-        let path = format!("/{root}/{}{scope}/{}", resource.api_version(), resource.plural);
-        self.post(&path, &object)
+        self.person().create(object)
     }
 
-    fn need_namespace(&self, name: &str) {
-        let missing = self.served("v1", "Namespace").is_some_and(|it| {
-            self.with(|all| all.server().store().get(&Key::new(&it.id(), None, name)).is_none())
-        });
-        if missing {
-            let body = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
-            self.post("/api/v1/namespaces", &body);
-        }
-    }
-
-    fn post(&self, path: &str, body: &Value) -> Made {
-        let request =
-            Request::new(Method::Post, path).json("application/json", body).header("user-agent", "demo");
-        match self.with(|cluster| cluster.handle(&request)).whole() {
-            Some(response) if response.status < 300 => Made::Created,
-            // A namespace that several files speak of.
-            Some(response) if response.status == 409 => Made::Created,
-            Some(response) => Made::Refused(response.body["message"].as_str().unwrap_or_default().to_owned()),
-            None => Made::Refused("it is no object".to_owned()),
-        }
+    fn person(&self) -> Person {
+        Person::new(self.host.clone(), "demo")
     }
 }

@@ -11,7 +11,7 @@ mod lines;
 pub(crate) mod play;
 pub(crate) mod screen;
 mod script;
-mod story;
+pub(crate) mod story;
 mod tree;
 pub(crate) mod watch;
 

@@ -126,21 +126,26 @@ impl Play {
 
     /// The ConfigMap that the blueprint is.
     pub(crate) fn blueprint(&self, name: &str) -> Value {
-        let annotations = match &self.account {
-            Some(account) => json!({ "pemdas.dev/service-account": account }),
-            None => json!({}),
-        };
-        json!({
-            "apiVersion": "v1", "kind": "ConfigMap", "data": self.given.files,
-            "metadata": {
-                "name": name, "namespace": "default", "labels": { "pemdas.dev/blueprint": "" }, "annotations": annotations,
-            },
-        })
+        config_map(name, &self.given.files, self.account.as_deref())
     }
 }
 
+/// The ConfigMap that a blueprint is.
+pub(crate) fn config_map(name: &str, files: &BTreeMap<String, String>, account: Option<&str>) -> Value {
+    let annotations = match account {
+        Some(account) => json!({ "pemdas.dev/service-account": account }),
+        None => json!({}),
+    };
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "data": files,
+        "metadata": {
+            "name": name, "namespace": "default", "labels": { "pemdas.dev/blueprint": "" }, "annotations": annotations,
+        },
+    })
+}
+
 /// The objects of a manifest.
-fn documents(file: &str, text: &str) -> Result<Vec<Value>, Nothing> {
+pub(crate) fn documents(file: &str, text: &str) -> Result<Vec<Value>, Nothing> {
     let all: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| {
         let said = error.to_string();
         let why = said.lines().next().unwrap_or_default().trim_start_matches("error: ");

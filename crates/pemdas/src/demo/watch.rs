@@ -11,9 +11,10 @@ use pemdas_kube::survey::roots;
 use serde_json::Value;
 
 use super::{
-    bed::{Bed, Made},
+    bed::Bed,
     story::{self, Moment},
 };
+use crate::trial::person::Made;
 use crate::{
     explain::{Explainer, Instance, State},
     live::Session,
@@ -152,7 +153,7 @@ impl<'a> Watched<'a> {
     pub(crate) fn create(&mut self) -> Result<(), String> {
         while let Some((file, object)) = self.open.first() {
             match self.bed.create(object) {
-                Made::Created => self.open.remove(0),
+                Made::Done => self.open.remove(0),
                 Made::NotServed => return Ok(()),
                 Made::Refused(why) => return Err(format!("{file} is refused: {why}")),
             };

@@ -42,9 +42,25 @@ fn blueprint(title: String, folder: &Path, main: &Path) -> Given {
         Ok(text) => given.add(MAIN, text, Place::file(shown(main))),
         Err(problem) => return Given::unreadable(title, *problem),
     }
-    let Ok(root) = fs::canonicalize(folder) else { return given };
-    let mut seen = BTreeSet::from([MAIN.to_owned()]);
-    let mut open = vec![MAIN.to_owned()];
+    gather(&mut given, folder, vec![MAIN.to_owned()]);
+    given
+}
+
+/// Adds files that lie beside a blueprint, by their names within its folder, and what they import.
+pub(crate) fn add(given: &mut Given, folder: &Path, names: &[String]) {
+    for name in names {
+        match text_of(&folder.join(name)) {
+            Ok(text) => given.add(name, text, Place::file(shown(&folder.join(name)))),
+            Err(problem) => given.diagnostics.push(*problem),
+        }
+    }
+    gather(given, folder, names.to_vec());
+}
+
+/// Adds whatever these files reach by imports.
+fn gather(given: &mut Given, folder: &Path, mut open: Vec<String>) {
+    let Ok(root) = fs::canonicalize(folder) else { return };
+    let mut seen: BTreeSet<String> = given.files.keys().cloned().collect();
     while let Some(importer) = open.pop() {
         let targets =
             given.files.get(&importer).map(|text| imported_files(&importer, text)).unwrap_or_default();
@@ -67,7 +83,6 @@ fn blueprint(title: String, folder: &Path, main: &Path) -> Given {
             }
         }
     }
-    given
 }
 
 /// Whether a file is really below the root, whatever links lead to it; none if there is no such file.

@@ -17,6 +17,7 @@ use std::{
 
 use pemdas_core::diagnostic::Diagnostic;
 
+pub(crate) use folder::add;
 pub(crate) use place::{Place, Position, position};
 
 /// The code of what cannot be read as a blueprint.

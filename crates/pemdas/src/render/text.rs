@@ -9,7 +9,7 @@ use codespan_reporting::{
 };
 use pemdas_core::diagnostic::{Diagnostic, Severity};
 
-use crate::load::Checked;
+use crate::{input::Given, load::Checked};
 
 /// All blueprints, each with its problems or a line that there are none, and a summary.
 pub(crate) fn blueprints(all: &[Checked], colour: bool) -> String {
@@ -55,15 +55,20 @@ fn plural(count: usize, what: &str) -> String {
 
 /// The problems of one blueprint.
 pub(crate) fn diagnostics(checked: &Checked, colour: bool) -> String {
+    shown(&checked.given, &checked.diagnostics, colour)
+}
+
+/// Problems with what was given.
+pub(crate) fn shown(given: &Given, diagnostics: &[Diagnostic], colour: bool) -> String {
     let mut files = SimpleFiles::new();
     let mut ids = BTreeMap::new();
-    for (name, text) in &checked.given.files {
-        let title = checked.given.places.get(name).map_or(name, |place| &place.title);
+    for (name, text) in &given.files {
+        let title = given.places.get(name).map_or(name, |place| &place.title);
         ids.insert(name.as_str(), files.add(title.clone(), text.as_str()));
     }
     let mut buffer = if colour { Buffer::ansi() } else { Buffer::no_color() };
-    for diagnostic in &checked.diagnostics {
-        let report = report(diagnostic, &ids, &checked.given.files);
+    for diagnostic in diagnostics {
+        let report = report(diagnostic, &ids, &given.files);
         // A label beyond the end of its file cannot be drawn; the sentence is worth more than the picture.
         if term::emit_to_write_style(&mut buffer, &config(), &files, &report).is_err() {
             let bare = report.with_labels(Vec::new());

@@ -1,0 +1,189 @@
+//! A line to the host that somebody listens on: every request is told, and its fate is asked for.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use axum::body::Body;
+use futures::future::BoxFuture;
+use http_body_util::{BodyExt as _, Limited};
+use pemdas_sim::{Method, Request, Time};
+
+use crate::{
+    Host,
+    wire::{MAX_REQUEST, refusal_of, request_of, response_of},
+};
+
+/// A request on a line.
+#[derive(Debug, Clone)]
+pub struct Sent {
+    /// The first one of a line is 0.
+    pub number: u64,
+    /// When.
+    pub at: Time,
+    /// The request.
+    pub request: Request,
+}
+
+/// What becomes of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It is done, and answered.
+    Done,
+    /// It never arrives, and is never answered.
+    Lost,
+    /// It is done, and the answer is never seen.
+    Unanswered,
+    /// It does not arrive, and whoever asks knows.
+    Broken,
+    /// It is done, and then the connection breaks.
+    BrokenAfter,
+    /// The server does not do it and answers with this code.
+    Refused(u16),
+}
+
+/// Listens on a line.
+pub trait Listen: Send + Sync {
+    /// A request is sent: its fate.
+    fn sent(&self, sent: &Sent) -> Fate;
+    /// It was done, with this code; watches are answered with 200.
+    fn done(&self, sent: &Sent, code: u16);
+}
+
+/// A line to a host. Clones are the same line.
+#[derive(Clone)]
+pub struct Line {
+    host: Host,
+    listener: Arc<dyn Listen>,
+    count: Arc<AtomicU64>,
+}
+
+impl Line {
+    /// A new line.
+    #[must_use]
+    pub fn new(host: Host, listener: Arc<dyn Listen>) -> Self {
+        Self { host, listener, count: Arc::new(AtomicU64::new(0)) }
+    }
+
+    async fn send<B>(self, request: http::Request<B>) -> Result<http::Response<Body>, Cut>
+    where
+        B: http_body::Body,
+        B::Error: Into<tower::BoxError>,
+    {
+        let (head, body) = request.into_parts();
+        let head_only = head.method == http::Method::HEAD;
+        let (Some(method), Ok(body)) =
+            (Method::parse(head.method.as_str()), Limited::new(body, MAX_REQUEST).collect().await)
+        else {
+            return Err(Cut);
+        };
+        let request = request_of(&head, method, body.to_bytes().to_vec());
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let sent = Sent { number, at: self.host.with(|cluster| cluster.now()), request };
+        match self.listener.sent(&sent) {
+            Fate::Done => Ok(self.done(&sent, head_only)),
+            Fate::Lost => std::future::pending().await,
+            Fate::Unanswered => {
+                drop(self.done(&sent, head_only));
+                std::future::pending().await
+            }
+            Fate::Broken => Err(Cut),
+            Fate::BrokenAfter => {
+                drop(self.done(&sent, head_only));
+                Err(Cut)
+            }
+            Fate::Refused(code) => Ok(refusal_of(code)),
+        }
+    }
+
+    fn done(&self, sent: &Sent, head_only: bool) -> http::Response<Body> {
+        let response = response_of(&self.host, &sent.request, head_only);
+        self.listener.done(sent, response.status().as_u16());
+        response
+    }
+}
+
+/// The connection broke.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut;
+
+impl std::fmt::Display for Cut {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("the connection broke")
+    }
+}
+
+impl std::error::Error for Cut {}
+
+impl<B> tower::Service<http::Request<B>> for Line
+where
+    B: http_body::Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Into<tower::BoxError>,
+{
+    type Response = http::Response<Body>;
+    type Error = Cut;
+    type Future = BoxFuture<'static, Result<Self::Response, Cut>>;
+
+    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), Cut>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        Box::pin(self.clone().send(request))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use axum::body::Body;
+    use pemdas_sim::{Cluster, Scenario, Time};
+    use serde_json::json;
+    use tower::Service as _;
+
+    use super::{Fate, Line, Listen, Sent};
+    use crate::{Clock, Host};
+
+    struct Told {
+        fates: Vec<Fate>,
+        done: Mutex<Vec<(u64, u16)>>,
+    }
+
+    impl Listen for Told {
+        fn sent(&self, sent: &Sent) -> Fate {
+            self.fates[usize::try_from(sent.number).unwrap()].clone()
+        }
+
+        fn done(&self, sent: &Sent, code: u16) {
+            self.done.lock().unwrap().push((sent.number, code));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_meet_their_fate() {
+        use Fate::{Broken, BrokenAfter, Done, Lost, Refused, Unanswered};
+        let host = Host::new(Cluster::new(1, Time(1_000), Scenario::default()), Clock::Told);
+        let fates = vec![Done, Broken, BrokenAfter, Refused(429), Lost, Unanswered];
+        let told = Arc::new(Told { fates: fates.clone(), done: Mutex::new(Vec::new()) });
+        let line = Line::new(host.clone(), told.clone());
+        let mut answers = Vec::new();
+        for number in 0..fates.len() {
+            let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": format!("m{number}") } });
+            let request = http::Request::post("/api/v1/namespaces/default/configmaps")
+                .header("content-type", "application/json")
+                .body(Body::from(map.to_string()))
+                .unwrap();
+            let answer = line.clone().call(request);
+            let answer = tokio::time::timeout(std::time::Duration::from_secs(60), answer).await;
+            answers.push(answer.ok().map(|it| it.ok().map(|it| it.status().as_u16())));
+        }
+        assert_eq!(answers, [Some(Some(201)), Some(None), Some(None), Some(Some(429)), None, None]);
+        assert_eq!(*told.done.lock().unwrap(), [(0, 201), (2, 201), (5, 201)]);
+    }
+}

@@ -1,0 +1,191 @@
+//! `pemdas test`: the scenarios of blueprints, played by the operator itself on a simulated cluster.
+
+use std::{path::PathBuf, time::Instant};
+
+use clap::{Args, ValueEnum};
+
+use super::{Outcome, could_not_run};
+use crate::{
+    render,
+    terminal::{self, Colour, Style},
+    trial::{
+        self, Fault,
+        gather::{self, Gathered},
+        report::{self, Result as Tried},
+        text,
+    },
+};
+
+/// Play the scenarios of blueprints: the operator itself, on a simulated cluster, in simulated time
+///
+/// Scenarios are Nickel files in the folder scenarios/ beside a blueprint: what is there, what is done, and what is expected of objects,
+/// of the order of things, and of what people are told. Everything is in this process and on one thread; hours of the cluster take
+/// a moment. The same seed gives the same run to the last request.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit status: 0 all passed, 1 one failed, or something is wrong with a scenario or a blueprint, 2 it could not run.",
+    after_long_help = "\
+Examples:
+  pemdas test                                  the blueprint in this folder
+  pemdas test examples/*                       several
+  pemdas test . --filter deletion              only scenarios with this in their name
+  pemdas test scenarios/life.ncl               only those of one file
+  pemdas test -o junit > report.xml            for CI
+
+A file of scenarios, such as scenarios/life.ncl:
+  let { Scenarios, Ready, Absent, .. } = import \"pemdas/test/v1.ncl\" in
+  let shop = import \"../sample/shop.yaml\" in
+  {
+    \"a shop opens and closes\" = {
+      steps = [
+        { apply = shop },
+        { first = { kind = \"Deployment\", name = \"shop\", is = Ready }, before = { kind = \"Ingress\", name = \"shop\" } },
+        { eventually = { kind = \"Shop\", name = \"shop\", is = Ready } },
+        { delete = shop },
+        { eventually = { kind = \"Deployment\", name = \"shop\", is = Absent } },
+      ],
+    },
+  } | Scenarios
+
+docs/test.md says everything that a scenario can do and expect.
+
+Exit status: 0 all passed, 1 one failed, or something is wrong with a scenario or a blueprint, 2 it could not run."
+)]
+pub(super) struct Test {
+    /// The blueprints: folders with a main.ncl and scenarios/, or single files of scenarios
+    #[arg(value_name = "BLUEPRINT", default_value = ".")]
+    paths: Vec<PathBuf>,
+    /// Only scenarios whose name has this text in it
+    #[arg(long, short, value_name = "TEXT")]
+    filter: Option<String>,
+    /// List the scenarios and play none
+    #[arg(long)]
+    list: bool,
+    /// The form of the output
+    #[arg(short, long, value_enum, default_value_t)]
+    output: Format,
+    /// From what chance is made: another seed, other names and pauses
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// Spoil one request of the operator, counted from 0: crash-before, crash-after, broken, broken-after, or a status such as 409; may be given several times
+    #[arg(long = "fault", value_name = "NUMBER:WHAT", value_parser = fault)]
+    faults: Vec<(usize, Fault)>,
+}
+
+fn fault(text: &str) -> Result<(usize, Fault), String> {
+    let wrong = || format!("write NUMBER:WHAT, such as 12:{}", Fault::CrashAfter);
+    let (number, what) = text.split_once(':').ok_or_else(wrong)?;
+    Ok((number.parse().map_err(|_| wrong())?, what.parse()?))
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For the terminal
+    #[default]
+    Text,
+    /// For programs
+    Json,
+    /// For CI systems
+    Junit,
+}
+
+impl Test {
+    pub(super) fn run(&self, colour: Colour) -> Outcome {
+        let mut all = Vec::new();
+        for path in &self.paths {
+            match gather::gather(path) {
+                Ok(gathered) => all.push(gathered),
+                Err(nothing) => return could_not_run(&nothing.message, Some(&nothing.hint)),
+            }
+        }
+        // What else is to be said of a blueprint that runs, `pemdas check` says.
+        let broken = all.iter().filter(|it| it.bench.is_none());
+        let told: String =
+            broken.map(|it| render::text::diagnostics(&it.checked, colour.on_stderr())).collect();
+        terminal::remark(&told);
+        if self.list {
+            for gathered in &all {
+                terminal::say(&self.listed(gathered));
+            }
+            return outcome(&all, 0);
+        }
+        let began = Instant::now();
+        let style = Style { colour: colour.on_stdout() };
+        let mut results = Vec::new();
+        for gathered in &all {
+            match self.played(gathered, style) {
+                Ok(some) => results.push((&gathered.checked, some)),
+                Err(why) => return could_not_run(&format!("nothing can be run here: {why}"), None),
+            }
+        }
+        let flat = || results.iter().flat_map(|it| &it.1);
+        let failed = flat().filter(|it| !it.passed()).count();
+        match self.output {
+            Format::Json => terminal::say(&report::json(&results)),
+            Format::Junit => terminal::say(&report::junit(&results)),
+            Format::Text => {
+                for (checked, some) in &results {
+                    for it in some.iter().filter(|it| !it.passed()) {
+                        terminal::say(&format!("\n{}", text::failure(checked, it, style)));
+                    }
+                }
+                let played = flat().count();
+                let runnable =
+                    all.iter().filter(|it| it.bench.is_some()).map(|it| it.scripts.len()).sum::<usize>();
+                terminal::say(&text::summary(
+                    played - failed,
+                    failed,
+                    runnable - played,
+                    began.elapsed(),
+                    style,
+                ));
+            }
+        }
+        if flat().count() == 0 && self.filter.is_some() && outcome(&all, 0) == Outcome::Clean {
+            let hint = "`pemdas test --list` says which there are";
+            return could_not_run("no scenario has this in its name", Some(hint));
+        }
+        outcome(&all, failed)
+    }
+
+    fn wants(&self, title: &str) -> bool {
+        self.filter.as_deref().is_none_or(|it| title.contains(it))
+    }
+
+    fn listed(&self, gathered: &Gathered) -> String {
+        let Some(bench) = &gathered.bench else { return String::new() };
+        let titles = gathered.scripts.iter().map(trial::Script::title).filter(|it| self.wants(it));
+        titles.map(|it| format!("{} {it}\n", bench.name)).collect()
+    }
+
+    /// Plays the scenarios of a blueprint; each is told as soon as it is over.
+    fn played(&self, gathered: &Gathered, style: Style) -> std::io::Result<Vec<Tried>> {
+        let Some(bench) = &gathered.bench else { return Ok(Vec::new()) };
+        let wanted: Vec<_> = gathered.scripts.iter().filter(|it| self.wants(&it.title())).collect();
+        if self.output == Format::Text && !wanted.is_empty() {
+            terminal::say(&format!("{}\n", style.bold(&bench.name)));
+        }
+        let mut results = Vec::new();
+        for script in wanted {
+            let began = Instant::now();
+            let played = trial::play(bench, script, self.seed, self.faults.clone())?;
+            let (blueprint, script) = (bench.name.clone(), script.clone());
+            let result = Tried { blueprint, script, played, took: began.elapsed() };
+            if self.output == Format::Text {
+                terminal::say(&text::line(&result, style));
+            }
+            results.push(result);
+        }
+        Ok(results)
+    }
+}
+
+fn outcome(all: &[Gathered], failed: usize) -> Outcome {
+    if all.iter().any(|it| it.checked.given.unreadable) {
+        Outcome::CouldNotRun
+    } else if failed > 0 || all.iter().any(|it| it.bench.is_none()) {
+        Outcome::Problems
+    } else {
+        Outcome::Clean
+    }
+}

@@ -1,0 +1,119 @@
+//! Trials: the operator itself on a simulated cluster, in simulated time, on one thread. A run is a function of its seed, its scenario
+//! and this binary.
+//!
+//! | module | does |
+//! | --- | --- |
+//! | `arena` | the cluster, and the operator that lives in it, dies, and lives again |
+//! | `journal` | what the operator sent; and what is done to some of it |
+//! | `readers` | blueprints, read and asked in this process |
+//! | `script`, `facts`, `read` | scenarios as data, and how they are read from what an author wrote |
+//! | `gather` | which scenarios there are |
+//! | `playing` | one scenario, step by step |
+//! | `person` | somebody who types at a cluster |
+//! | `text`, `report` | what is told to people and to programs |
+
+mod arena;
+mod facts;
+pub(crate) mod gather;
+mod journal;
+pub(crate) mod person;
+mod playing;
+mod read;
+mod readers;
+pub(crate) mod report;
+mod script;
+pub(crate) mod text;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use pemdas_core::shape::Contracts;
+use pemdas_nickel::{Evaluator as _, InProcess, place_of};
+use serde_json::Value;
+
+use arena::{Arena, Lived};
+pub(crate) use journal::{Entry, Fault};
+use playing::{End, Playing};
+pub(crate) use playing::{Failure, Happening};
+use readers::Readers;
+pub(crate) use script::Script;
+
+use crate::demo::play;
+
+/// The most lives of one run: a scenario that restarts more often than this has lost its way.
+const MAX_LIVES: usize = 1_000;
+
+/// A blueprint on which scenarios are played.
+pub(crate) struct Bench {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its files.
+    files: BTreeMap<String, String>,
+    /// What is applied before it.
+    access: Vec<Value>,
+    /// The account that it acts as.
+    account: Option<String>,
+    /// Judges the contracts of scenarios.
+    evaluator: Arc<InProcess>,
+    readers: Readers,
+}
+
+impl Bench {
+    /// The ConfigMap of the blueprint with these files.
+    fn blueprint(&self, files: &BTreeMap<String, String>) -> Value {
+        play::config_map(&self.name, files, self.account.as_deref())
+    }
+
+    fn contracts(&self, script: &Script) -> Judges {
+        Judges { evaluator: Arc::clone(&self.evaluator), file: format!("scenarios/{}.ncl", script.file) }
+    }
+}
+
+/// Judges the contracts that stand in a file of scenarios.
+struct Judges {
+    evaluator: Arc<InProcess>,
+    file: String,
+}
+
+impl Contracts for Judges {
+    fn judge(&self, contract: &[String], value: &Value) -> Option<Result<(), String>> {
+        let judged = self.evaluator.check(&place_of(&self.file, contract), value);
+        Some(judged.map(drop).map_err(|failure| {
+            failure.diagnostics().first().map(|it| it.message.clone()).unwrap_or_default()
+        }))
+    }
+}
+
+/// A scenario that was played.
+pub(crate) struct Played {
+    /// What went wrong, if something did.
+    pub(crate) failure: Option<Failure>,
+    /// What happened.
+    pub(crate) story: Vec<Happening>,
+    /// What the operator sent.
+    pub(crate) entries: Vec<Entry>,
+    /// How long it took in the cluster, in milliseconds.
+    pub(crate) simulated: u64,
+}
+
+/// Plays a scenario.
+///
+/// # Errors
+/// If this machine does not give what one thread needs.
+pub(crate) fn play(
+    bench: &Bench,
+    script: &Script,
+    seed: u64,
+    faults: Vec<(usize, Fault)>,
+) -> std::io::Result<Played> {
+    let mut arena = Arena::new(seed, playing::scenario_of(script), &bench.readers, faults);
+    let mut playing = Playing::new(bench, script, Arc::clone(arena.journal()));
+    for _ in 0..MAX_LIVES {
+        match arena.live(async |host| playing.go(&host).await)? {
+            Lived::Died | Lived::Done(End::Restart) => {}
+            Lived::Done(End::Over | End::Failed) => break,
+        }
+    }
+    let Playing { failure, story, now, .. } = playing;
+    let simulated = now.0.saturating_sub(arena::BEGINS.0);
+    Ok(Played { failure, story, entries: arena.journal().entries(), simulated })
+}

@@ -1,0 +1,73 @@
+//! Blueprints read and asked in this process. What was read or answered once is remembered: reading and answering are pure, so that
+//! a run that is repeated pays for it once.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use pemdas_core::{
+    digest::Digest,
+    evaluate::{Answer, Question},
+};
+use pemdas_kube::{
+    compile::{Compiled, Compiler, Evaluate, Problem, Verdict},
+    identity::Identity,
+};
+use pemdas_nickel::{Limits, Loaded, Sources};
+
+use crate::operate::verdict;
+
+/// How many answers are remembered for a blueprint.
+const MAX_ANSWERS: usize = 100_000;
+
+type Read = (Option<Compiled>, Vec<Problem>);
+
+/// Reads blueprints. Clones remember together.
+#[derive(Clone, Default)]
+pub(crate) struct Readers(Arc<Mutex<BTreeMap<BTreeMap<String, String>, Read>>>);
+
+impl Compiler for Readers {
+    fn compile(&self, _identity: &Identity, files: &BTreeMap<String, String>) -> Verdict {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (compiled, problems) = known.entry(files.clone()).or_insert_with(|| read(files));
+        Verdict { compiled: compiled.clone(), problems: problems.clone() }
+    }
+}
+
+fn read(files: &BTreeMap<String, String>) -> Read {
+    let sources = files.iter().fold(Sources::new(), |sources, (name, text)| sources.with(name, text));
+    // How fast this machine is must not matter: steps are counted, and end what never ends.
+    let limits = Limits { millis: 600_000, ..Limits::default() };
+    let read = verdict(Loaded::in_process(&sources, &limits), files);
+    let remembered = |it: Compiled| {
+        let evaluator = Arc::new(Remembered { asked: it.evaluator, answers: Mutex::default() });
+        Compiled { evaluator, ..it }
+    };
+    (read.compiled.map(remembered), read.problems)
+}
+
+/// An evaluator whose answers are remembered.
+struct Remembered {
+    asked: Arc<dyn Evaluate>,
+    answers: Mutex<BTreeMap<Digest, Answer>>,
+}
+
+impl Evaluate for Remembered {
+    fn evaluate(&self, batch: &[Question]) -> Vec<Answer> {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let new: Vec<Question> =
+            batch.iter().filter(|it| !answers.contains_key(&it.digest)).cloned().collect();
+        if !new.is_empty() {
+            if answers.len() + new.len() > MAX_ANSWERS {
+                answers.clear();
+                drop(answers);
+                return self.asked.evaluate(batch);
+            }
+            let found = self.asked.evaluate(&new);
+            answers.extend(new.iter().map(|it| it.digest).zip(found));
+        }
+        let unknown = || Answer::Unknown("the evaluator answered nothing".to_owned());
+        batch.iter().map(|it| answers.get(&it.digest).cloned().unwrap_or_else(unknown)).collect()
+    }
+}

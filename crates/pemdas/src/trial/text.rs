@@ -1,0 +1,108 @@
+//! What became of scenarios, for people.
+
+use std::time::Duration;
+
+use pemdas_core::diagnostic::Diagnostic;
+use pemdas_sim::Time;
+
+use super::{Happening, arena::BEGINS, report::Result};
+use crate::{load::Checked, render, terminal::Style};
+
+/// The code of what a scenario expects and is not so.
+pub(crate) const NOT_SO: &str = "PM0810";
+/// How many of the last things that happened are shown.
+const MAX_HAPPENINGS: usize = 60;
+
+/// One line for a scenario that was played.
+pub(crate) fn line(result: &Result, style: Style) -> String {
+    let (mark, colour) = if result.passed() { ("ok  ", "32") } else { ("FAIL", "31") };
+    let about = format!(
+        "({}, {} of the cluster's time)",
+        took(result.took),
+        minutes(result.played.simulated / 1_000)
+    );
+    format!("  {} {}  {}\n", style.paint(colour, mark), result.script.title(), style.dim(&about))
+}
+
+/// What went wrong with a scenario: where, why, and what happened until then.
+pub(crate) fn failure(checked: &Checked, result: &Result, style: Style) -> String {
+    let Some(failure) = &result.played.failure else { return String::new() };
+    let title = format!("{} {}", result.blueprint, result.script.title());
+    let mut out = format!("{}\n", style.bold(&title));
+    let mut told = Diagnostic::error(NOT_SO, failure.message.clone());
+    if let Some((number, step)) = failure.step.and_then(|it| Some((it, result.script.steps.get(it)?))) {
+        told = told.at(step.span.clone(), format!("step {}", number + 1));
+    }
+    out.push_str(&render::text::shown(&checked.given, &[told], style.colour));
+    if let Some(why) = failure.why.as_ref().filter(|it| !it.why.is_empty()) {
+        for it in &why.why {
+            let path = it.path.to_string();
+            let path = if path.is_empty() { String::new() } else { format!("{path}: ") };
+            out.push_str(&style.paint("31", &format!("  - {path}{}\n", it.wants)));
+            out.push_str(&style.paint("32", &format!("  + {path}{}\n", it.is)));
+        }
+        let left_out =
+            if why.left_out > 0 { format!("  and {} more\n", why.left_out) } else { String::new() };
+        out.push_str(&format!("{left_out}  {}\n\n", style.dim("(- expected, + found)")));
+    }
+    out.push_str(&timeline(&result.played.story, style));
+    out.push('\n');
+    out
+}
+
+/// What happened, the last of it.
+pub(crate) fn timeline(story: &[Happening], style: Style) -> String {
+    let mut out = format!("  {}\n", style.bold("what happened"));
+    let left_out = story.len().saturating_sub(MAX_HAPPENINGS);
+    if left_out > 0 {
+        out.push_str(&format!("  {}\n", style.dim(&format!("{left_out} more before"))));
+    }
+    for it in story.iter().skip(left_out) {
+        let colour = match it.moment.mark {
+            '+' => "32",
+            '-' => "31",
+            '!' => "33",
+            '>' => "1",
+            _ => "",
+        };
+        let text = format!("{} {}", it.moment.mark, it.moment.text);
+        out.push_str(&format!("  {} {}\n", style.dim(&since(it.at)), style.paint(colour, &text)));
+    }
+    out
+}
+
+/// How all of them went.
+pub(crate) fn summary(
+    passed: usize,
+    failed: usize,
+    filtered: usize,
+    spent: Duration,
+    style: Style,
+) -> String {
+    let counted = |count: usize, what: &str, colour: &str| {
+        (count > 0).then(|| style.paint(colour, &format!("{count} {what}")))
+    };
+    let all =
+        [counted(passed, "passed", "32"), counted(failed, "failed", "31"), counted(filtered, "left out", "")];
+    let said: Vec<String> = all.into_iter().flatten().collect();
+    let said = if said.is_empty() { "no scenario".to_owned() } else { said.join(", ") };
+    format!("{said} in {}\n", took(spent))
+}
+
+fn since(at: Time) -> String {
+    let millis = at.0.saturating_sub(BEGINS.0);
+    format!("{:>6}.{}s", millis / 1_000, millis % 1_000 / 100)
+}
+
+/// A duration for people.
+pub(crate) fn took(duration: Duration) -> String {
+    format!("{:.2} s", duration.as_secs_f64())
+}
+
+fn minutes(seconds: u64) -> String {
+    match seconds {
+        0..=119 => format!("{seconds} s"),
+        120..=7_199 => format!("{} min", seconds / 60),
+        _ => format!("{} h", seconds / 3_600),
+    }
+}

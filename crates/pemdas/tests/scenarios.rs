@@ -1,0 +1,180 @@
+//! `pemdas test` as somebody runs it: the examples' scenarios pass, the page shows what is true, and what is wrong is told.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use serde_json::Value;
+
+fn pemdas() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pemdas"));
+    command.arg("test").env("NO_COLOR", "1");
+    command
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// All scenarios of an example pass, and there are enough for its life.
+fn lives(example: &str) {
+    let output = pemdas().arg(root().join("examples").join(example)).args(["-o", "json"]).output().unwrap();
+    let (said, complaints) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(complaints, "");
+    let report: Value = serde_json::from_str(&said).unwrap();
+    let failed: Vec<&Value> =
+        report["scenarios"].as_array().unwrap().iter().filter(|it| it["passed"] != true).collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+    assert!(report["summary"]["passed"].as_u64().unwrap() >= 6, "{said}");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn blue_green_lives() {
+    lives("blue-green");
+}
+
+#[test]
+fn foo_service_lives() {
+    lives("foo-service");
+}
+
+#[test]
+fn namespace_defaults_lives() {
+    lives("namespace-defaults");
+}
+
+#[test]
+fn on_secret_lives() {
+    lives("on-secret");
+}
+
+#[test]
+fn postgres_lives() {
+    lives("postgres");
+}
+
+#[test]
+fn redis_cache_lives() {
+    lives("redis-cache");
+}
+
+#[test]
+fn web_app_lives() {
+    lives("web-app");
+}
+
+/// The blueprint of an example in a folder of its own, with this as its scenarios.
+fn copy(scenarios: &str) -> tempfile::TempDir {
+    let from = root().join("examples/web-app");
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("web-app");
+    for part in ["sample", "scenarios"] {
+        fs::create_dir_all(to.join(part)).unwrap();
+    }
+    for file in ["main.ncl", "access.yaml", "sample/app.yaml"] {
+        fs::copy(from.join(file), to.join(file)).unwrap();
+    }
+    fs::write(to.join("scenarios/life.ncl"), scenarios).unwrap();
+    folder
+}
+
+fn played(folder: &Path, arguments: &[&str]) -> Output {
+    pemdas().arg("web-app").args(arguments).current_dir(folder).output().unwrap()
+}
+
+/// Times of this machine say nothing, and the name of a revision changes with the library.
+fn without_times(said: &str) -> String {
+    let words = said.split(' ').map(|word| {
+        if word.starts_with("web-app-") && word.len() == "web-app-".len() + 32 {
+            return "web-app-x".to_owned();
+        }
+        let number = word.trim_start_matches('(');
+        if number.parse::<f64>().is_ok() && number.contains('.') {
+            word.replace(number, "0")
+        } else {
+            word.to_owned()
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The blocks of a page with this language.
+fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
+    let open = format!("```{language}\n");
+    page.split(open.as_str()).skip(1).filter_map(|rest| rest.split("```").next()).collect()
+}
+
+#[test]
+fn the_page_shows_what_is_so() {
+    let page = fs::read_to_string(root().join("docs/test.md")).unwrap();
+    let [sample] = blocks(&page, "nickel")[..] else { panic!("the page has one sample") };
+    let [passes, fails] = blocks(&page, "text")[..] else { panic!("the page shows two outputs") };
+    let good = copy(sample);
+    let output = played(good.path(), &[]);
+    assert_eq!(text(&output.stderr), "");
+    let shown = passes.split_once('\n').unwrap().1;
+    assert_eq!(without_times(&text(&output.stdout)), without_times(shown));
+    assert_eq!(output.status.code(), Some(0));
+    let wrong = copy(&sample.replace("replicas = 3", "replicas = 4"));
+    let output = played(wrong.path(), &[]);
+    let said = text(&output.stdout);
+    assert!(without_times(&said).contains(without_times(fails).trim_end()), "{said}");
+    assert!(said.contains("1 passed, 1 failed in "), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn another_machine_reads_the_same() {
+    let page = fs::read_to_string(root().join("docs/test.md")).unwrap();
+    let sample = blocks(&page, "nickel")[0].replace("replicas = 3", "replicas = 4");
+    let folder = copy(&sample);
+    let xml = text(&played(folder.path(), &["-o", "junit"]).stdout);
+    assert!(xml.contains("<testsuite name=\"web-app\" tests=\"2\" failures=\"1\""), "{xml}");
+    assert!(xml.contains("<failure message=\"it is not so: WebApp shop has"), "{xml}");
+    assert!(xml.contains("web-app/scenarios/life.ncl:10:7"), "{xml}");
+    let json: Value = serde_json::from_slice(&played(folder.path(), &["-o", "json"]).stdout).unwrap();
+    assert_eq!(json["summary"], serde_json::json!({ "passed": 1, "failed": 1 }));
+    let failed = &json["scenarios"][0];
+    assert!(
+        failed["timeline"].as_array().unwrap().iter().any(|it| it == "0.0s > apply WebApp shop"),
+        "{failed}"
+    );
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let folder = copy(
+        "let { Scenarios, .. } = import \"pemdas/test/v1.ncl\" in\n{ \"a\" = { steps = [{ aply = {} }, { pass = -1 }] } } | Scenarios",
+    );
+    let output = played(folder.path(), &[]);
+    let told = text(&output.stderr);
+    for part in
+        ["PM0801", "PM0802", "web-app/scenarios/life.ncl:2:20", "did you mean `apply`?", "number of seconds"]
+    {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+    assert_eq!(output.status.code(), Some(1));
+    let output = played(&root().join("crates"), &[]);
+    assert_eq!(output.status.code(), Some(2));
+    let output = played(folder.path(), &["--fault", "x:crash-before"]);
+    assert!(text(&output.stderr).contains("NUMBER:WHAT"), "{output:?}");
+}
+
+#[test]
+fn a_filter_leaves_out_the_rest() {
+    let page = fs::read_to_string(root().join("docs/test.md")).unwrap();
+    let folder = copy(blocks(&page, "nickel")[0]);
+    let said = text(&played(folder.path(), &["--filter", "closes"]).stdout);
+    assert!(said.contains("1 passed, 1 left out in ") && !said.contains("nobody is let in"), "{said}");
+    let output = played(folder.path(), &["--filter", "nothing like it"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--list"), "{output:?}");
+}
