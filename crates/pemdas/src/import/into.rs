@@ -311,7 +311,7 @@ fn without_places(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.retain(|name, it| {
-                !name.ends_with("span") && !(name == "clauses" || it.get("start").is_some())
+                !(name.ends_with("span") || name == "clauses" || it.get("start").is_some())
             });
             fields.retain(|name, it| {
                 !(name == "also" && it.as_object().is_some_and(serde_json::Map::is_empty))
