@@ -203,3 +203,42 @@ fn completions_and_manual_pages() {
         assert!(folder.path().join(page).is_file(), "{page}");
     }
 }
+
+/// Every file of the corpus is added to an example that knows nothing of it; the command itself compares all objects, and all nodes
+/// that there were.
+#[test]
+fn what_is_added_to_a_blueprint_changes_nothing_else_in_it() {
+    let mut added = 0;
+    for file in ["web-shop", "database", "monitoring", "custom"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let main = folder.path().join("main.ncl");
+        let before = fs::read_to_string("../../examples/web-app/main.ncl").expect("an example");
+        fs::write(&main, &before).expect("written");
+        let add = || {
+            let path = format!("tests/corpus/{file}.yaml");
+            let output = pemdas().args(["import", &path, "--into"]).arg(&main).output().expect("it runs");
+            spoke_plainly(&output);
+            (output.status.code(), text(&output.stderr))
+        };
+        let (status, said) = add();
+        let after = fs::read_to_string(&main).expect("it is there");
+        if status != Some(0) {
+            assert_eq!(after, before, "{file}: {said}");
+            assert!(said.contains("want a root that is beside them"), "{file}: {said}");
+            continue;
+        }
+        added += 1;
+        // Whoever compares sees lines that came, and none that went.
+        let kept: Vec<&str> = before.lines().filter(|it| after.lines().any(|line| line == *it)).collect();
+        let lost = before.lines().count() - kept.len();
+        assert!(lost <= 3 && after.len() > before.len(), "{file}: {lost} lines went");
+        let check = pemdas().arg("check").arg(&main).output().expect("it runs");
+        assert_eq!(check.status.code(), Some(0), "{}", text(&check.stdout));
+        // The same once more: two nodes would be one object.
+        let (status, said) = add();
+        assert_eq!(status, Some(2), "{file}: {said}");
+        assert!(said.contains("PM0109") && said.contains("nothing was added"), "{file}: {said}");
+        assert_eq!(fs::read_to_string(&main).expect("it is there"), after, "nothing half-written");
+    }
+    assert!(added >= 2, "only {added} files were added");
+}

@@ -9,6 +9,7 @@
 
 pub mod codes;
 mod draft;
+mod fit;
 mod lift;
 mod names;
 mod refer;
@@ -30,6 +31,7 @@ use crate::{
 };
 
 pub use draft::{Contract, Draft, Edge, Expression, Node, Order, Parameter, Part, What};
+pub use fit::Home;
 pub use strip::is_of_a_server;
 pub use tree::{Content, Field, Tree};
 

@@ -35,9 +35,10 @@ fn place(reach: &Reach, home: &str) -> Option<String> {
 #[must_use]
 pub fn rules(rights: &BTreeMap<Right, BTreeSet<String>>, home: &str) -> BTreeMap<Option<String>, Vec<Rule>> {
     type Key<'a> = (Option<String>, &'a str, &'a str);
+    /// By verb: the nodes that need it.
+    type Needed = BTreeMap<&'static str, BTreeSet<String>>;
     // By resource and place: the verbs of each name, none for all.
-    let mut found: BTreeMap<Key<'_>, BTreeMap<Option<&str>, BTreeMap<&'static str, BTreeSet<String>>>> =
-        BTreeMap::new();
+    let mut found: BTreeMap<Key<'_>, BTreeMap<Option<&str>, Needed>> = BTreeMap::new();
     for (right, nodes) in rights {
         let verbs = found.entry((place(&right.reach, home), &right.group, &right.resource)).or_default();
         let verbs = verbs.entry(right.name.as_deref()).or_default();

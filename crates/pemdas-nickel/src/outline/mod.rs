@@ -13,6 +13,7 @@ mod kinds;
 mod kube_types;
 mod lints;
 mod nodes;
+mod openings;
 mod outliner;
 mod plain;
 mod reads;
@@ -20,6 +21,8 @@ mod scopes;
 mod shapes;
 mod template_tree;
 mod trees;
+
+pub use openings::{Opening, openings};
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -36,7 +36,8 @@ pub fn blueprint(draft: &Draft) -> String {
 }
 
 /// What the blueprint uses of the library.
-fn imported(draft: &Draft) -> Vec<&'static str> {
+#[must_use]
+pub fn imported(draft: &Draft) -> Vec<&'static str> {
     let mut names = BTreeSet::new();
     if draft.nodes.iter().flat_map(|it| &it.edges).any(|it| it.order == Order::There) {
         names.insert("Any");
@@ -67,16 +68,19 @@ fn kind(draft: &Draft, out: &mut String) {
     }
     out.push_str("    versions.v1.spec = {\n");
     for parameter in &draft.parameters {
-        out.push_str(&self::parameter(parameter));
+        out.push_str(&self::parameter(parameter, 3));
     }
     out.push_str("    },\n  },\n");
 }
 
-fn parameter(parameter: &Parameter) -> String {
+/// One parameter as a field of a spec, at a level of indentation.
+#[must_use]
+pub fn parameter(parameter: &Parameter, level: usize) -> String {
+    let indent = "  ".repeat(level);
     let name = field_name(&parameter.name);
     let doc = string(&parameter.doc);
     let default = parameter.has_default.then(|| format!(" | default = {}", scalar(&parameter.value)));
-    format!("      {name} | {} | doc {doc}{},\n", contract(parameter.contract), default.unwrap_or_default())
+    format!("{indent}{name} | {} | doc {doc}{},\n", contract(parameter.contract), default.unwrap_or_default())
 }
 
 fn scalar(value: &Value) -> String {

@@ -8,9 +8,9 @@ use pemdas_core::graph;
 use pemdas_core::import::Wishes;
 use pemdas_core::kube_types::format;
 
-use super::{Outcome, cluster::Reading, complete, could_not_run, explain::told};
+use super::{Outcome, cluster::Reading, complete, could_not_run, explain::told, one_blueprint};
 use crate::{
-    import::{self, Gathered, Imported, Stored},
+    import::{self, Added, Gathered, Imported, NotAdded, Stored, Under},
     input::{MAIN, Place},
     load::Checked,
     render,
@@ -32,6 +32,7 @@ Examples:
   kustomize build overlays/live | pemdas import - --name shop --kind Shop --group shop.example.com
   kubectl get deploy,svc,cm -l app=shop -o yaml | pemdas import -
   pemdas import --from app/shop -n live -o shop       an object of the cluster, and everything that it owns
+  pemdas import mail.yaml --into shop --instance live more nodes for a blueprint that is there; live-mail is made from the root's name
 
 Exit status: 0 imported, 1 imported with errors that `pemdas check` would tell as well, 2 nothing could be imported."
 )]
@@ -58,6 +59,15 @@ pub(super) struct Import {
     /// Write over files that are there
     #[arg(long, requires = "output")]
     force: bool,
+    /// Add to a blueprint that is there: a directory with a main.ncl, or an .ncl file. What it says stays as it is written
+    #[arg(long, value_name = "BLUEPRINT", conflicts_with_all = ["output", "name", "kind", "group"])]
+    into: Option<PathBuf>,
+    /// The root that needs the objects, where the blueprint has several
+    #[arg(long, value_name = "NODE", requires = "into")]
+    root: Option<String>,
+    /// The instance that the objects are of: names that begin with its name are made from the root's, others stay what they are
+    #[arg(long, value_name = "NAME", requires = "into", value_parser = name)]
+    instance: Option<String>,
     #[command(flatten)]
     reading: Reading,
 }
@@ -99,6 +109,9 @@ impl Import {
         if let Err(outcome) = self.of_cluster(&mut gathered) {
             return outcome;
         }
+        if let Some(target) = &self.into {
+            return self.add_to(target, gathered, colour);
+        }
         let outcome = import::import(gathered, &self.wishes());
         let shown =
             |checked: &Checked| terminal::remark(&render::text::diagnostics(checked, colour.on_stderr()));
@@ -133,6 +146,39 @@ impl Import {
         Outcome::Clean
     }
 
+    /// Adds what was gathered to a blueprint.
+    fn add_to(&self, target: &Path, gathered: Gathered, colour: Colour) -> Outcome {
+        let is_file = target.extension().is_some_and(|it| it == "ncl");
+        if target == Path::new("-") || !(is_file || target.is_dir()) {
+            let hint = "give a directory with a main.ncl, or an .ncl file";
+            return could_not_run(&format!("{} is no blueprint to add to", target.display()), Some(hint));
+        }
+        let given = match one_blueprint(target, "give one of them") {
+            Ok(given) => given,
+            Err(outcome) => return outcome,
+        };
+        let shown =
+            |checked: &Checked| terminal::remark(&render::text::diagnostics(checked, colour.on_stderr()));
+        let under = Under { root: self.root.as_deref(), instance: self.instance.as_deref() };
+        match import::into(gathered, self.wishes(), given, &under) {
+            Err(NotAdded::Problems(checked)) => {
+                shown(&checked);
+                could_not_run("nothing was added", None)
+            }
+            Err(NotAdded::Broken(checked)) => {
+                shown(&checked);
+                let hint = "the lines are those of the blueprint as it would have been";
+                could_not_run("nothing was added", Some(hint))
+            }
+            Err(NotAdded::Cannot(why, hint)) => could_not_run(&why, hint.as_deref()),
+            Ok((added, of_input)) => {
+                shown(&of_input);
+                terminal::remark(&told_of(&added));
+                Outcome::Clean
+            }
+        }
+    }
+
     fn of_cluster(&self, gathered: &mut Gathered) -> Result<(), Outcome> {
         if self.from.is_empty() {
             return Ok(());
@@ -161,6 +207,24 @@ impl Import {
 fn worth_telling(mut checked: Checked) -> Checked {
     checked.diagnostics.retain(|it| it.severity == Severity::Warning && it.code != graph::codes::FIXED_NAME);
     checked
+}
+
+fn told_of(added: &Added) -> String {
+    let Added { draft, changed } = added;
+    let nodes: Vec<_> = draft.nodes.iter().map(|it| it.name.as_str()).collect();
+    let fields: Vec<_> = draft.parameters.iter().map(|it| it.name.as_str()).collect();
+    let parameters = if fields.is_empty() {
+        String::new()
+    } else {
+        format!("; spec of {} has {}, with what was read as defaults", draft.kind, fields.join(", "))
+    };
+    let files: Vec<_> = changed.iter().map(|it| it.display().to_string()).collect();
+    format!(
+        "added {} to {}{parameters}; checked: they give the same again for an instance called {}, and the other nodes are what they were\n",
+        nodes.join(", "),
+        files.join(", "),
+        draft.instance,
+    )
 }
 
 fn summary(imported: &Imported, stored: Option<&Stored>) -> String {

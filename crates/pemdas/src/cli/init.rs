@@ -78,13 +78,11 @@ impl Init {
         // The last part of `.` is that of where it leads to.
         let whole = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
         let own = whole.components().next_back().map(|it| it.as_os_str().to_string_lossy().into_owned());
-        let name = match self.name.clone().or_else(|| own.filter(|it| format::dns_label(it).is_ok())) {
-            Some(name) => name,
-            None => {
-                let message = format!("{} gives no name for a blueprint", self.folder.display());
-                let hint = "--name gives one: lower-case letters, digits and dashes";
-                return Err(could_not_run(&message, Some(hint)));
-            }
+        let own = own.filter(|it| format::dns_label(it).is_ok());
+        let Some(name) = self.name.clone().or(own) else {
+            let message = format!("{} gives no name for a blueprint", self.folder.display());
+            let hint = "--name gives one: lower-case letters, digits and dashes";
+            return Err(could_not_run(&message, Some(hint)));
         };
         let kind = match &self.kind {
             Some(kind) => kind.clone(),

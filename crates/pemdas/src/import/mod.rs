@@ -4,6 +4,7 @@
 mod comments;
 mod gather;
 mod helm;
+mod into;
 mod live;
 mod prove;
 mod store;
@@ -19,6 +20,7 @@ use crate::input::Given;
 use crate::load::Checked;
 
 pub(crate) use gather::files;
+pub(crate) use into::{Added, NotAdded, Under, into};
 pub(crate) use live::owned;
 pub(crate) use store::{Stored, store};
 

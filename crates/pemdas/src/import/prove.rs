@@ -1,11 +1,13 @@
 //! The proof that nothing is lost: the blueprint that was written is loaded and evaluated, and every object compared.
 
-use pemdas_core::blueprint::{Body, RootTarget};
+use pemdas_core::blueprint::{Blueprint, Body, RootTarget};
 use pemdas_core::diagnostic::{Diagnostic, Severity};
 use pemdas_core::evaluate::{Answer, Form, question};
 use pemdas_core::import::{Draft, codes};
+use pemdas_nickel::{InProcess, Renderer};
 use serde_json::{Value, json};
 
+use super::into;
 use crate::input::{Given, MAIN, Place};
 use crate::load::{self, Checked};
 
@@ -31,6 +33,32 @@ pub(super) fn prove(draft: &Draft, source: &str) -> (Checked, Vec<Diagnostic>) {
             return (checked, vec![lost]);
         }
     };
+    let lost = given_again(&renderer, blueprint, draft, &root);
+    (checked, lost)
+}
+
+/// The same for what was added to a blueprint: the new nodes give their objects, and the others are what they were.
+pub(super) fn added(draft: &Draft, before: &Blueprint, given: Given) -> (Checked, Vec<Diagnostic>) {
+    let (checked, renderer) = load::check_and_keep(given);
+    if checked.worst() == Some(Severity::Error) {
+        return (checked, Vec::new());
+    }
+    let (Some(renderer), Some(blueprint)) = (renderer, &checked.blueprint) else {
+        return (checked, vec![differs(&draft.root, "it cannot be evaluated")]);
+    };
+    // What else its spec has to say is not known, and not read by what is new.
+    let mut lost = given_again(&renderer, blueprint, draft, &draft.instance());
+    lost.extend(into::changed(before, blueprint, draft));
+    (checked, lost)
+}
+
+/// Which objects the nodes of a draft do not give for a root.
+fn given_again(
+    renderer: &Renderer<InProcess>,
+    blueprint: &Blueprint,
+    draft: &Draft,
+    root: &Value,
+) -> Vec<Diagnostic> {
     let the = json!({ "root": root });
     let mut lost = Vec::new();
     for (node, wanted) in draft.nodes.iter().zip(&draft.objects) {
@@ -48,7 +76,7 @@ pub(super) fn prove(draft: &Draft, source: &str) -> (Checked, Vec<Diagnostic>) {
             other => lost.push(differs(&node.name, &format!("{other:?}"))),
         }
     }
-    (checked, lost)
+    lost
 }
 
 /// An object that says no namespace lives in the root's, which the engine writes.

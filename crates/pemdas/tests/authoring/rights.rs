@@ -62,7 +62,7 @@ fn wanted(example: &Path) -> BTreeMap<Permission, bool> {
     let mut sources = Sources::new();
     for entry in fs::read_dir(example).unwrap().map(|it| it.unwrap().path()) {
         if entry.extension().is_some_and(|it| it == "ncl") {
-            sources = sources.with(&name(&entry), &fs::read_to_string(&entry).unwrap());
+            sources = sources.with(name(&entry), fs::read_to_string(&entry).unwrap());
         }
     }
     let blueprint = outline::load(&sources, &Limits::default()).1.blueprint.unwrap();

@@ -137,7 +137,9 @@ fn written(space: &Space) -> Vec<Value> {
 fn a_bundle_is_all_that_a_blueprint_needs() {
     let _running = shared();
     let space = Space::poor("bundled");
-    bed().cluster.apply(&made(&space, "bundle", &[])).unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), made(&space, "bundle", &[])).unwrap();
+    space.kubectl(&["apply", "--server-side", "-f", &file.path().to_string_lossy()]).unwrap();
     space.runs("blueprint");
     space.instance("Note", "one", &json!({ "value": "a", "where": space.name }));
     space.ready("Note", "one");
@@ -155,7 +157,7 @@ fn what_breaks_without_one_of_the_written_rules_is_told_by_name() {
     let status = |rule: &Value| rule["resources"] == json!(["notes/status"]);
     less[0]["rules"].as_array_mut().unwrap().retain(|it| !status(it));
     assert_ne!(less, whole);
-    less.iter().for_each(|it| drop(bed().cluster.apply(&it.to_string()).unwrap()));
+    less.iter().for_each(|it| space.apply(it));
     space.blueprint("blueprint", PLACED);
     space.runs("blueprint");
     space.instance("Note", "one", &json!({ "value": "a", "where": space.name }));
@@ -166,7 +168,7 @@ fn what_breaks_without_one_of_the_written_rules_is_told_by_name() {
     );
     until("the rule is named", || space.told("blueprint").filter(|it| it["missing"] == json!([lacks])));
     assert!(space.get(&space.kind("Note"), "one").unwrap()["status"]["pemdas"].is_null());
-    bed().cluster.apply(&whole[0].to_string()).unwrap();
+    space.apply(&whole[0]);
     space.ready("Note", "one");
     until("nothing is missing", || space.told("blueprint").filter(|it| it["missing"] == json!([])));
     space.kubectl(&["delete", &space.kind("Note"), "one", "--timeout=600s"]).unwrap();
