@@ -6,10 +6,11 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     task::{Context, Poll},
+    time::Duration,
 };
 
 use axum::body::Body;
-use futures::future::BoxFuture;
+use futures::{StreamExt as _, future::BoxFuture};
 use http_body_util::{BodyExt as _, Limited};
 use pemdas_sim::{Method, Request, Time};
 
@@ -44,6 +45,10 @@ pub enum Fate {
     BrokenAfter,
     /// The server does not do it and answers with this code.
     Refused(u16),
+    /// What it is answered comes piece by piece, each so much later: a watch lags behind.
+    Late(Duration),
+    /// The answer ends after its first piece: a watch is cut.
+    Cut,
 }
 
 /// Listens on a line.
@@ -97,6 +102,18 @@ impl Line {
                 Err(Cut)
             }
             Fate::Refused(code) => Ok(refusal_of(code)),
+            Fate::Late(pause) => {
+                let (head, body) = self.done(&sent, head_only).into_parts();
+                let late = body.into_data_stream().then(move |piece| async move {
+                    tokio::time::sleep(pause).await;
+                    piece
+                });
+                Ok(http::Response::from_parts(head, Body::from_stream(late)))
+            }
+            Fate::Cut => {
+                let (head, body) = self.done(&sent, head_only).into_parts();
+                Ok(http::Response::from_parts(head, Body::from_stream(body.into_data_stream().take(1))))
+            }
         }
     }
 

@@ -168,6 +168,66 @@ fn what_is_wrong_is_told_with_its_place() {
     assert!(text(&output.stderr).contains("NUMBER:WHAT"), "{output:?}");
 }
 
+/// A blueprint of two ConfigMaps, one after the other, and its scenario.
+fn small(expects: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("web-app");
+    fs::create_dir_all(to.join("scenarios")).unwrap();
+    let blueprint = r#"let { Blueprint, .. } = import "pemdas/v1.ncl" in
+{
+  name = "small",
+  nodes = {
+    start = { root = { apiVersion = "v1", kind = "ConfigMap", selector.matchLabels.small = "yes" }, also = ["one", "two"] },
+    one = { template = fun _the => { apiVersion = "v1", kind = "ConfigMap", metadata.name = "one", data.a = "1" } },
+    two = { before = ["one"], template = fun _the => { apiVersion = "v1", kind = "ConfigMap", metadata.name = "two", data.a = "2" } },
+  },
+} | Blueprint"#;
+    fs::write(to.join("main.ncl"), blueprint).unwrap();
+    let scenario = r#"let { Scenarios, Absent, .. } = import "pemdas/test/v1.ncl" in
+let start = { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "start", labels.small = "yes" } } in
+{
+  "both come in their order" = {
+    steps = [
+      { first = { kind = "ConfigMap", name = "one" }, before = { kind = "ConfigMap", name = "two" } },
+      { apply = start },
+      EXPECTS
+    ],
+  },
+} | Scenarios"#;
+    fs::write(to.join("scenarios/life.ncl"), scenario.replace("EXPECTS", expects)).unwrap();
+    folder
+}
+
+#[test]
+fn every_fault_comes_to_the_same() {
+    let folder = small(r#"{ eventually = { kind = "ConfigMap", name = "two" } },"#);
+    let output = played(folder.path(), &["--explore"]);
+    let said = text(&output.stdout);
+    assert_eq!(text(&output.stderr), "");
+    assert!(said.ends_with(" a second: all came to the same\n"), "{said}");
+    let runs: usize = said.lines().last().unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(runs > 50, "{said}");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn what_goes_wrong_under_a_fault_can_be_seen_again() {
+    // Without a fault both are there after a second; whoever has to try again is later, and nobody has come before.
+    let folder = small(
+        r#"{ pass = 1 }, { first = { kind = "ConfigMap", name = "nobody" }, before = { kind = "ConfigMap", name = "two" } }, { eventually = { kind = "ConfigMap", name = "two" } },"#,
+    );
+    let output = played(folder.path(), &["--explore"]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let wrong = "ConfigMap two is there before ConfigMap nobody is there";
+    assert!(said.contains(wrong) && said.contains("what happened"), "{said}");
+    let again = said.lines().find_map(|it| it.split_once("to see it again: ")).unwrap().1;
+    let begins = "pemdas test web-app --filter 'both come in their order' --explore --seed 1 --fault ";
+    let fault = again.strip_prefix(begins).unwrap_or_else(|| panic!("{again}"));
+    let output = played(folder.path(), &["--explore", "--fault", fault]);
+    assert!(text(&output.stdout).contains(wrong) && output.status.code() == Some(1), "{output:?}");
+}
+
 #[test]
 fn a_filter_leaves_out_the_rest() {
     let page = fs::read_to_string(root().join("docs/test.md")).unwrap();

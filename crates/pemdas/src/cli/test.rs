@@ -9,7 +9,7 @@ use crate::{
     render,
     terminal::{self, Colour, Style},
     trial::{
-        self, Fault,
+        self, Fault, explore,
         gather::{self, Gathered},
         report::{self, Result as Tried},
         text,
@@ -70,6 +70,15 @@ pub(super) struct Test {
     /// Spoil one request of the operator, counted from 0: crash-before, crash-after, broken, broken-after, or a status such as 409; may be given several times
     #[arg(long = "fault", value_name = "NUMBER:WHAT", value_parser = fault)]
     faults: Vec<(usize, Fault)>,
+    /// Play each scenario again and again under faults: the operator dies before and after every request, requests and answers get lost, watches lag
+    #[arg(long)]
+    explore: bool,
+    /// With --explore: with how many seeds
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "explore", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    seeds: u64,
+    /// With --explore: how many faults in one run; with 2, as many pairs are drawn as there are single ones
+    #[arg(long, value_name = "D", default_value_t = 1, requires = "explore", value_parser = clap::value_parser!(u8).range(1..=2))]
+    depth: u8,
 }
 
 fn fault(text: &str) -> Result<(usize, Fault), String> {
@@ -109,8 +118,11 @@ impl Test {
             }
             return outcome(&all, 0);
         }
-        let began = Instant::now();
         let style = Style { colour: colour.on_stdout() };
+        if self.explore {
+            return self.explore_all(&all, style);
+        }
+        let began = Instant::now();
         let mut results = Vec::new();
         for gathered in &all {
             match self.played(gathered, style) {
@@ -146,6 +158,51 @@ impl Test {
             return could_not_run("no scenario has this in its name", Some(hint));
         }
         outcome(&all, failed)
+    }
+
+    fn explore_all(&self, all: &[Gathered], style: Style) -> Outcome {
+        let plan = explore::Plan {
+            seed: self.seed,
+            seeds: self.seeds,
+            depth: usize::from(self.depth),
+            only: self.faults.clone(),
+        };
+        let began = Instant::now();
+        let (mut runs, mut wrong) = (0, 0);
+        for (path, gathered) in self.paths.iter().zip(all) {
+            let Some(bench) = &gathered.bench else { continue };
+            terminal::say(&format!("{}\n", style.bold(&bench.name)));
+            for script in gathered.scripts.iter().filter(|it| self.wants(&it.title())) {
+                let explored = match explore::explore(bench, script, &plan) {
+                    Ok(explored) => explored,
+                    Err(why) => return could_not_run(&format!("nothing can be run here: {why}"), None),
+                };
+                runs += explored.runs;
+                wrong += explored.found.len() + explored.more;
+                terminal::say(&text::explored_line(&script.title(), &explored, style));
+                for found in &explored.found {
+                    let faults =
+                        found.faults.iter().map(|(number, fault)| format!(" --fault {number}:{fault}"));
+                    let replay = format!(
+                        "pemdas test {} --filter '{}' --explore --seed {}{}",
+                        path.display(),
+                        script.name,
+                        found.seed,
+                        faults.collect::<String>()
+                    );
+                    let title = format!("{} {}", bench.name, script.title());
+                    terminal::say(&format!("\n{}", text::found(&title, found, &replay, style)));
+                }
+                if explored.more > 0 {
+                    terminal::say(&format!("  {} more runs went wrong\n", explored.more));
+                }
+            }
+        }
+        let spent = began.elapsed();
+        let pace = text::per_second(runs, spent);
+        let said = if wrong == 0 { "all came to the same".to_owned() } else { format!("{wrong} went wrong") };
+        terminal::say(&format!("{runs} runs in {}, {pace} a second: {said}\n", text::took(spent)));
+        outcome(all, wrong)
     }
 
     fn wants(&self, title: &str) -> bool {

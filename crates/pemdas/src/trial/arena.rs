@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use super::{
     journal::{Fault, Journal},
     readers::Readers,
+    state::State,
 };
 use crate::operate::{Operation, Wanted};
 
@@ -49,6 +50,11 @@ impl Arena {
     /// What the operator sent.
     pub(crate) fn journal(&self) -> &Arc<Journal> {
         &self.journal
+    }
+
+    /// What there is now.
+    pub(crate) fn state(&self) -> State {
+        self.host.as_ref().map(|host| host.with(|cluster| State::of(cluster))).unwrap_or_default()
     }
 
     /// Lets the operator live until something is done, or until it dies.

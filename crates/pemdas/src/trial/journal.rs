@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use pemdas_box::{Fate, Listen, Sent};
@@ -39,6 +40,13 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// Whether it follows changes.
+    pub(crate) fn watches(&self) -> bool {
+        self.method == Method::Get && self.target.contains("watch=true")
+    }
+}
+
 impl std::fmt::Display for Entry {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{} {} {}", self.at.0, self.method.name(), self.target)?;
@@ -69,7 +77,14 @@ pub(crate) enum Fault {
     BrokenAfter,
     /// It is refused with this code.
     Refused(u16),
+    /// A watch that tells everything half a minute late.
+    Late,
+    /// A watch that ends after the first that it tells.
+    Cut,
 }
+
+/// How late a late watch is.
+const LATE: Duration = Duration::from_secs(30);
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -79,6 +94,8 @@ impl std::fmt::Display for Fault {
             Self::Broken => out.write_str("broken"),
             Self::BrokenAfter => out.write_str("broken-after"),
             Self::Refused(code) => write!(out, "{code}"),
+            Self::Late => out.write_str("late"),
+            Self::Cut => out.write_str("cut"),
         }
     }
 }
@@ -87,14 +104,15 @@ impl std::str::FromStr for Fault {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = [Self::CrashBefore, Self::CrashAfter, Self::Broken, Self::BrokenAfter];
+        let known =
+            [Self::CrashBefore, Self::CrashAfter, Self::Broken, Self::BrokenAfter, Self::Late, Self::Cut];
         if let Some(found) = known.into_iter().find(|it| it.to_string() == text) {
             return Ok(found);
         }
         match text.parse() {
             Ok(code @ 400..=599) => Ok(Self::Refused(code)),
             _ => Err(format!(
-                "{text} is none of crash-before, crash-after, broken, broken-after, or a status from 400 to 599"
+                "{text} is none of crash-before, crash-after, broken, broken-after, late, cut, or a status from 400 to 599"
             )),
         }
     }
@@ -108,6 +126,8 @@ impl Fault {
             Self::Broken => Fate::Broken,
             Self::BrokenAfter => Fate::BrokenAfter,
             Self::Refused(code) => Fate::Refused(code),
+            Self::Late => Fate::Late(LATE),
+            Self::Cut => Fate::Cut,
         }
     }
 

@@ -9,10 +9,12 @@
 //! | `script`, `facts`, `read` | scenarios as data, and how they are read from what an author wrote |
 //! | `gather` | which scenarios there are |
 //! | `playing` | one scenario, step by step |
+//! | `explore`, `state` | the same under faults, and what has to be as without them |
 //! | `person` | somebody who types at a cluster |
 //! | `text`, `report` | what is told to people and to programs |
 
 mod arena;
+pub(crate) mod explore;
 mod facts;
 pub(crate) mod gather;
 mod journal;
@@ -22,6 +24,7 @@ mod read;
 mod readers;
 pub(crate) mod report;
 mod script;
+mod state;
 pub(crate) mod text;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -36,6 +39,7 @@ use playing::{End, Playing};
 pub(crate) use playing::{Failure, Happening};
 use readers::Readers;
 pub(crate) use script::Script;
+use state::State;
 
 use crate::demo::play;
 
@@ -93,6 +97,8 @@ pub(crate) struct Played {
     pub(crate) entries: Vec<Entry>,
     /// How long it took in the cluster, in milliseconds.
     pub(crate) simulated: u64,
+    /// What there is in the end.
+    pub(crate) state: State,
 }
 
 /// Plays a scenario.
@@ -115,5 +121,5 @@ pub(crate) fn play(
     }
     let Playing { failure, story, now, .. } = playing;
     let simulated = now.0.saturating_sub(arena::BEGINS.0);
-    Ok(Played { failure, story, entries: arena.journal().entries(), simulated })
+    Ok(Played { failure, story, entries: arena.journal().entries(), simulated, state: arena.state() })
 }

@@ -5,7 +5,12 @@ use std::time::Duration;
 use pemdas_core::diagnostic::Diagnostic;
 use pemdas_sim::Time;
 
-use super::{Happening, arena::BEGINS, report::Result};
+use super::{
+    Happening,
+    arena::BEGINS,
+    explore::{Explored, Found},
+    report::Result,
+};
 use crate::{load::Checked, render, terminal::Style};
 
 /// The code of what a scenario expects and is not so.
@@ -87,6 +92,34 @@ pub(crate) fn summary(
     let said: Vec<String> = all.into_iter().flatten().collect();
     let said = if said.is_empty() { "no scenario".to_owned() } else { said.join(", ") };
     format!("{said} in {}\n", took(spent))
+}
+
+/// One line for a scenario that was explored.
+pub(crate) fn explored_line(title: &str, explored: &Explored, style: Style) -> String {
+    let (mark, colour) = if explored.found.is_empty() { ("ok  ", "32") } else { ("FAIL", "31") };
+    let pace = per_second(explored.runs, explored.took);
+    let about = format!("({} runs, {} of them twice, {pace} a second)", explored.runs, explored.twice);
+    format!("  {} {title}  {}\n", style.paint(colour, mark), style.dim(&about))
+}
+
+/// How many in a second.
+pub(crate) fn per_second(runs: usize, spent: Duration) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "nobody runs so many")]
+    let pace = runs as f64 / spent.as_secs_f64().max(0.001);
+    if pace < 10.0 { format!("{pace:.1}") } else { format!("{pace:.0}") }
+}
+
+/// A run that went wrong: what was done to it, what came of it, and how to see it again.
+pub(crate) fn found(title: &str, found: &Found, replay: &str, style: Style) -> String {
+    let mut out = format!("{}\n", style.bold(title));
+    out.push_str(&format!("{}: {}\n", style.paint("1;31", "error"), found.message));
+    for ((number, fault), request) in found.faults.iter().zip(&found.requests) {
+        out.push_str(&format!("  request {number}, {fault}: {}\n", style.dim(request)));
+    }
+    out.push_str(&format!("  to see it again: {}\n\n", style.bold(replay)));
+    out.push_str(&timeline(&found.played.story, style));
+    out.push('\n');
+    out
 }
 
 fn since(at: Time) -> String {

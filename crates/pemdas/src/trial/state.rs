@@ -1,0 +1,197 @@
+//! What there is in a cluster, without what differs between two runs that came to the same: uids, times, versions, digests.
+
+use std::collections::BTreeMap;
+
+use pemdas_sim::Cluster;
+use serde_json::Value;
+
+/// The objects of a cluster by kind and name, normalised.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct State(BTreeMap<String, Vec<Value>>);
+
+/// What passes, or is counted: it says nothing of where something has come to.
+const NO_STATE: &[&str] = &["events", "leases"];
+/// Fields of metadata that differ between any two runs.
+const OF_A_RUN: &[&str] = &["uid", "resourceVersion", "creationTimestamp", "generation"];
+
+impl State {
+    /// As it is now.
+    pub(crate) fn of(cluster: &Cluster) -> Self {
+        let store = cluster.server().store();
+        let mut names = BTreeMap::new();
+        for (key, object) in store.all() {
+            if let Some(uid) = object["metadata"]["uid"].as_str() {
+                names.insert(
+                    uid.to_owned(),
+                    format!("<{} {}>", key.resource.plural, plain(key.path.as_str(), &BTreeMap::new())),
+                );
+            }
+        }
+        let mut all: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for (key, object) in store.all().filter(|(key, _)| !NO_STATE.contains(&key.resource.plural.as_str()))
+        {
+            let name =
+                format!("{} {}", object["kind"].as_str().unwrap_or_default(), plain(&key.path, &names));
+            all.entry(name).or_default().push(normal(object, &names));
+        }
+        for some in all.values_mut() {
+            some.sort_by_cached_key(ToString::to_string);
+        }
+        Self(all)
+    }
+
+    /// In what another state differs from this one, a line each.
+    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (name, some) in &self.0 {
+            match other.0.get(name) {
+                None => found.push(format!("{name} is not there")),
+                Some(others) if some.len() != others.len() => {
+                    found.push(format!("{name}: {} of them, not {}", others.len(), some.len()));
+                }
+                Some(others) => {
+                    for (one, another) in some.iter().zip(others) {
+                        differing(&mut Vec::new(), one, another, &mut |path, one, another| {
+                            found.push(format!("{name}: {path} is {another}, not {one}"));
+                        });
+                    }
+                }
+            }
+        }
+        found.extend(
+            other.0.keys().filter(|it| !self.0.contains_key(*it)).map(|it| format!("{it} is left over")),
+        );
+        found
+    }
+}
+
+fn differing(
+    path: &mut Vec<String>,
+    one: &Value,
+    other: &Value,
+    tell: &mut impl FnMut(String, &Value, &Value),
+) {
+    match (one, other) {
+        (Value::Object(fields), Value::Object(others)) => {
+            let more = others.keys().filter(|it| !fields.contains_key(*it));
+            for name in fields.keys().chain(more) {
+                path.push(name.clone());
+                let of = |it: &serde_json::Map<String, Value>| it.get(name).cloned().unwrap_or_default();
+                differing(path, &of(fields), &of(others), tell);
+                path.pop();
+            }
+        }
+        _ if one == other => {}
+        _ => tell(path.join("."), one, other),
+    }
+}
+
+fn normal(object: &Value, names: &BTreeMap<String, String>) -> Value {
+    let mut object = object.clone();
+    let secret = object["kind"] == "Secret";
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.retain(|name, _| !OF_A_RUN.contains(&name.as_str()));
+        if let Some(entries) = metadata.get_mut("managedFields").and_then(Value::as_array_mut) {
+            for entry in entries.iter_mut() {
+                if let Some(fields) = entry.as_object_mut() {
+                    fields.remove("time");
+                }
+                *entry = plain_value(entry, names);
+            }
+            entries.sort_by_cached_key(ToString::to_string);
+        }
+    }
+    // Secrets are made by chance; and what is not compared cannot be printed.
+    if secret && let Some(data) = object.get_mut("data").and_then(Value::as_object_mut) {
+        data.values_mut().for_each(|it| *it = Value::from("…"));
+    }
+    if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
+        status.remove("observedGeneration");
+    }
+    plain_value(&object, names)
+}
+
+fn plain_value(value: &Value, names: &BTreeMap<String, String>) -> Value {
+    match value {
+        Value::String(text) => Value::from(plain(text, names)),
+        Value::Array(items) => items.iter().map(|it| plain_value(it, names)).collect(),
+        Value::Object(fields) => {
+            let own = |(name, it): (&String, &Value)| {
+                let it = if name == "observedGeneration" { Value::Null } else { plain_value(it, names) };
+                (plain(name, names), it)
+            };
+            Value::Object(fields.iter().map(own).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// A path without what differs from run to run.
+pub(super) fn named(path: &str) -> String {
+    plain(path.split('?').next().unwrap_or_default(), &BTreeMap::new())
+}
+
+/// A text in which uids are called after their objects, and times and digests are all the same.
+fn plain(text: &str, names: &BTreeMap<String, String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let begins = out.chars().next_back().is_none_or(|it| !it.is_ascii_alphanumeric());
+        if let Some((length, instead)) = token(rest, names).filter(|_| begins) {
+            out.push_str(&instead);
+            rest = rest.get(length..).unwrap_or_default();
+        } else {
+            out.push(first);
+            rest = rest.get(first.len_utf8()..).unwrap_or_default();
+        }
+    }
+    out
+}
+
+/// Something at the beginning of a text that differs from run to run: how long it is, and what stands for it.
+fn token(text: &str, names: &BTreeMap<String, String>) -> Option<(usize, String)> {
+    let word = |allowed: fn(char) -> bool| text.find(|it| !allowed(it)).unwrap_or(text.len());
+    let uid = text.get(..36).filter(|it| {
+        it.char_indices()
+            .all(|(at, c)| if matches!(at, 8 | 13 | 18 | 23) { c == '-' } else { c.is_ascii_hexdigit() })
+    });
+    if let Some(uid) = uid {
+        return Some((36, names.get(uid).cloned().unwrap_or_else(|| "<gone>".to_owned())));
+    }
+    let time = text.get(..19).filter(|it| {
+        let shape = |(at, c): (usize, char)| match at {
+            4 | 7 => c == '-',
+            10 => c == 'T',
+            13 | 16 => c == ':',
+            _ => c.is_ascii_digit(),
+        };
+        it.char_indices().all(shape)
+    });
+    if time.is_some() {
+        let rest = text.get(19..).unwrap_or_default();
+        let fraction =
+            rest.strip_prefix('.').map_or(rest, |it| it.trim_start_matches(|c: char| c.is_ascii_digit()));
+        let rest = fraction.strip_prefix('Z').unwrap_or(fraction);
+        return Some((text.len() - rest.len(), "<time>".to_owned()));
+    }
+    let length = word(|it| it.is_ascii_alphanumeric());
+    let hex = text.get(..length).is_some_and(|it| it.chars().all(|c| c.is_ascii_hexdigit()));
+    (hex && matches!(length, 10 | 16 | 32 | 40 | 64)).then(|| (length, "#".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::plain;
+
+    #[test]
+    fn what_differs_between_runs_is_not_seen() {
+        let uid = "21af8cfd-4c4c-4ee5-9360-00f4bd6ae8f8";
+        let names = BTreeMap::from([(uid.to_owned(), "<foos a>".to_owned())]);
+        let text =
+            format!("pemdas-{uid}.558ea06832 at 2030-01-01T00:00:03Z: foo-migrate-763679680b of \"42\"");
+        assert_eq!(plain(&text, &names), "pemdas-<foos a>.# at <time>: foo-migrate-# of \"42\"");
+        assert_eq!(plain("registry.example.com/foo:7.1", &names), "registry.example.com/foo:7.1");
+    }
+}
