@@ -93,7 +93,7 @@ pub(crate) fn gather(path: &Path) -> Result<Gathered, Nothing> {
         }
         Ok(_) => None,
         Err(problem) => {
-            problems.push(problem);
+            problems.push(*problem);
             None
         }
     };
@@ -136,14 +136,14 @@ fn files_of(folder: &Path) -> Vec<String> {
     names
 }
 
-fn access(folder: &Path) -> Result<(Vec<serde_json::Value>, Option<String>), Diagnostic> {
+fn access(folder: &Path) -> Result<(Vec<serde_json::Value>, Option<String>), Box<Diagnostic>> {
     let path = folder.join(ACCESS);
     if !path.is_file() {
         return Ok((Vec::new(), None));
     }
-    let text = input::text_of(&path).map_err(|problem| *problem)?;
+    let text = input::text_of(&path)?;
     let objects = play::documents(ACCESS, &text)
-        .map_err(|nothing| Diagnostic::error(input::UNREADABLE, nothing.message))?;
+        .map_err(|nothing| Box::new(Diagnostic::error(input::UNREADABLE, nothing.message)))?;
     let account = objects.iter().find(|it| it["kind"] == "ServiceAccount");
     let account = account.and_then(|it| it["metadata"]["name"].as_str()).map(str::to_owned);
     Ok((objects, account))

@@ -77,14 +77,14 @@ pub(crate) enum Fault {
     BrokenAfter,
     /// It is refused with this code.
     Refused(u16),
-    /// A watch that tells everything half a minute late.
+    /// A watch that tells everything ten seconds late.
     Late,
     /// A watch that ends after the first that it tells.
     Cut,
 }
 
 /// How late a late watch is.
-const LATE: Duration = Duration::from_secs(30);
+const LATE: Duration = Duration::from_secs(10);
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

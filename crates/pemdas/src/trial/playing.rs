@@ -249,17 +249,7 @@ impl<'b> Playing<'b> {
                 }
                 self.apply(host, began, Some(self.at))
             }
-            What::Edit(file, old, new) => {
-                let Some(source) = self.files.get_mut(file) else {
-                    return failed(format!("the blueprint has no file {file}"));
-                };
-                if !source.contains(old.as_str()) {
-                    return failed(format!("{file} has no text {old:?} that could be replaced"));
-                }
-                *source = source.replace(old.as_str(), new);
-                self.open = vec![self.bench.blueprint(&self.files)];
-                self.apply(host, began, Some(self.at))
-            }
+            What::Edit(file, old, new) => self.edit(host, began, file, old, new),
             What::Patch(object, with) => self.on(host, object, |person, path| person.patch(path, with)),
             What::Delete(object) => self.on(host, object, Person::delete),
             What::Resume(object) => {
@@ -301,12 +291,27 @@ impl<'b> Playing<'b> {
             }
             What::Order(first, before) => {
                 let open = self.judge(host, first).truth == Truth::True;
-                let (first, never) = (Some(first.clone()), before.clone());
+                let (first, never) = (Some(*first.clone()), *before.clone());
                 self.watches.push(Watch { step: self.at, first, never, open });
                 Went::On
             }
             What::Settles(within) => self.settles(host, began, now, *within),
         }
+    }
+
+    /// Changes a text of the blueprint, and applies it.
+    fn edit(&mut self, host: &Host, began: Time, file: &str, old: &str, new: &str) -> Went {
+        let failed = |message: String| Went::Failed(Failure { step: Some(self.at), message, why: None });
+        let Some(source) = self.files.get(file) else {
+            return failed(format!("the blueprint has no file {file}"));
+        };
+        if !source.contains(old) {
+            return failed(format!("{file} has no text {old:?} that could be replaced"));
+        }
+        let changed = source.replace(old, new);
+        self.files.insert(file.to_owned(), changed);
+        self.open = vec![self.bench.blueprint(&self.files)];
+        self.apply(host, began, Some(self.at))
     }
 
     fn unfulfilled(&self, fact: &Fact, why: Judgement, when: &str) -> Went {

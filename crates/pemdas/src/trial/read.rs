@@ -57,7 +57,7 @@ pub(crate) fn scenarios(written: &Written, owned: &[String]) -> (Vec<Script>, Ve
         _ => reader.wrong(&[], "a file of scenarios is a record: a name and a scenario in each field"),
     }
     // In the order in which they stand in the file.
-    scripts.sort_by_key(|it| written.span(&[it.name.clone()]).start);
+    scripts.sort_by_key(|it| written.span(std::slice::from_ref(&it.name)).start);
     (scripts, reader.problems)
 }
 
@@ -227,8 +227,8 @@ impl Reader<'_> {
             "now" => What::Now(self.fact(&at("now"), &of("now"))?),
             "never" => What::Never(self.uncounted(&at("never"), &of("never"))?),
             "first" => What::Order(
-                self.uncounted(&at("first"), &of("first"))?,
-                self.uncounted(&at("before"), &of("before"))?,
+                Box::new(self.uncounted(&at("first"), &of("first"))?),
+                Box::new(self.uncounted(&at("before"), &of("before"))?),
             ),
             _ => {
                 self.flag(&at("settles"), &of("settles"))?;

@@ -67,7 +67,7 @@ pub(crate) enum What {
     /// It is never so from here on.
     Never(Fact),
     /// From here on this comes first, before that comes.
-    Order(Fact, Fact),
+    Order(Box<Fact>, Box<Fact>),
     /// The operator comes to rest within so many milliseconds.
     Settles(u64),
 }

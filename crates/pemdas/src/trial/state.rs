@@ -168,8 +168,11 @@ fn token(text: &str, names: &BTreeMap<String, String>) -> Option<(usize, String)
         it.char_indices().all(shape)
     });
     if time.is_some() {
-        let length = word(|it| it.is_ascii_digit() || matches!(it, '-' | 'T' | ':' | '.' | 'Z'));
-        return Some((length, "<time>".to_owned()));
+        let rest = text.get(19..).unwrap_or_default();
+        let fraction =
+            rest.strip_prefix('.').map_or(rest, |it| it.trim_start_matches(|c: char| c.is_ascii_digit()));
+        let rest = fraction.strip_prefix('Z').unwrap_or(fraction);
+        return Some((text.len() - rest.len(), "<time>".to_owned()));
     }
     let length = word(|it| it.is_ascii_alphanumeric());
     let hex = text.get(..length).is_some_and(|it| it.chars().all(|c| c.is_ascii_hexdigit()));
