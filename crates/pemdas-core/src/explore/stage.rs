@@ -148,7 +148,7 @@ impl Stage {
 }
 
 fn ready_in_turn(live: &mut Live, version: u64) {
-    let ready = if version % 2 == 0 { "True" } else { "False" };
+    let ready = if version.is_multiple_of(2) { "True" } else { "False" };
     live.body["status"]["conditions"] = json!([{ "type": "Ready", "status": ready }]);
 }
 

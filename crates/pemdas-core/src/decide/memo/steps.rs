@@ -55,7 +55,7 @@ impl Steps {
 
     /// A step was taken again; what it was before.
     pub(super) fn replace(&mut self, at: usize, step: Step) -> Step {
-        let old = std::mem::replace(&mut self.all[at], Step::default());
+        let old = std::mem::take(&mut self.all[at]);
         if old.reads != step.reads || old.taken != step.taken {
             old.heeds().for_each(|it| {
                 self.heeding.remove(&(it, at));
