@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use http::{Method, Request};
 use kube::{Client, client::Body, core::Status};
 use pemdas_core::world::{
-    CLAIM_ANNOTATION, FINALIZER, Live, OUR_PREFIX, ObjectKey, ROOT_LABEL, Refusal, WriteOutcome,
+    CLAIM_ANNOTATION, Live, ONCE_FINALIZER, ObjectKey, ROOT_LABEL, Refusal, WriteOutcome, is_of_root,
 };
 use serde_json::{Value, json};
 
@@ -168,9 +168,9 @@ pub async fn delete(
     }
 }
 
-/// Sets which of our finalizers an object has, and leaves those of others.
+/// Sets which of its instance's finalizers a root has, and leaves all others.
 pub async fn finalize(client: &Client, resource: &Resource, seen: &Live, ours: &BTreeSet<String>) -> Done {
-    let others = seen.finalizers.iter().filter(|it| !it.starts_with(OUR_PREFIX));
+    let others = seen.finalizers.iter().filter(|it| !is_of_root(it));
     let finalizers: Vec<_> = others.chain(ours).collect();
     let body = json!({ "metadata": {
         "uid": seen.uid, "resourceVersion": seen.resource_version.to_string(), "finalizers": finalizers,
@@ -182,7 +182,7 @@ pub async fn finalize(client: &Client, resource: &Resource, seen: &Live, ours: &
 
 /// Takes our finalizer off an object; with `disown`, the label and the annotation of our claim as well.
 pub async fn release(client: &Client, resource: &Resource, seen: &Live, disown: bool) -> Done {
-    let finalizers: Vec<_> = seen.finalizers.iter().filter(|it| *it != FINALIZER).collect();
+    let finalizers: Vec<_> = seen.finalizers.iter().filter(|it| *it != ONCE_FINALIZER).collect();
     let mut body = json!({ "metadata": {
         "uid": seen.uid, "resourceVersion": seen.resource_version.to_string(), "finalizers": finalizers,
     } });

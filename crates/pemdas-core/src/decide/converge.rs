@@ -15,7 +15,7 @@ use crate::{
     blueprint::{Conflict, Node, OnImmutable, Own, Replace},
     ledger::Slot,
     truth::Truth,
-    world::{DELETION_FINALIZER, FINALIZER, Live, OUR_PREFIX, Owner, Refusal, Touch, owner},
+    world::{DELETION_FINALIZER, FINALIZER, Live, OUR_PREFIX, Owner, Refusal, Touch, is_of_root, owner},
 };
 
 /// Within so many milliseconds ...
@@ -262,7 +262,7 @@ impl Pass<'_> {
         }
         self.facts.read(Touch::ROOT_MARKS);
         let has: std::collections::BTreeSet<_> =
-            self.root.finalizers.iter().filter(|it| it.starts_with(OUR_PREFIX)).cloned().collect();
+            self.root.finalizers.iter().filter(|it| is_of_root(it)).cloned().collect();
         if wanted.is_subset(&has) || self.root.terminating || mutant!(NoFinalizer) {
             return true;
         }

@@ -17,8 +17,8 @@ use crate::{
     program::Program,
     truth::Truth,
     world::{
-        Claim, DELETION_FINALIZER, FINALIZER, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Refusal,
-        Sight, World,
+        Claim, DELETION_FINALIZER, FINALIZER, LedgerFact, Live, ONCE_FINALIZER, OUR_PREFIX, ObjectKey,
+        OwnWrite, Refusal, Sight, World, is_of_root,
     },
 };
 
@@ -73,7 +73,7 @@ pub(super) fn delete(program: Option<&Program>, world: &World, root: &Arc<Live>)
 fn go_on(world: &World, root: &Live, warning: &str) -> Decision {
     let mut decision = idle(&Cause::Pending("the deletion goes on to removal".to_owned()));
     decision.mode = Mode::Deleting;
-    let keep = |it: &&String| it.starts_with(OUR_PREFIX) && *it != DELETION_FINALIZER;
+    let keep = |it: &&String| *it == FINALIZER;
     decision.actions.push(Action::Finalize {
         uid: root.uid.clone(),
         resource_version: root.resource_version,
@@ -231,7 +231,7 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
 fn stays(world: &World, live: &Live, claim: &Claim) -> bool {
     let going = world.root.live.as_ref().is_none_or(|it| it.terminating);
     let collected = claim.owned && going && !mutant!(CollectByHand);
-    let kept = world.root.orphaning && !mutant!(DeleteTheKept) && !live.finalizers.contains(FINALIZER);
+    let kept = world.root.orphaning && !mutant!(DeleteTheKept) && !live.finalizers.contains(ONCE_FINALIZER);
     collected || kept
 }
 
@@ -288,7 +288,7 @@ fn last_steps(world: &World, decision: &mut Decision) {
         LedgerFact::Present { .. } | LedgerFact::Absent | LedgerFact::Unreadable => {}
     }
     let root = world.root.live.as_ref();
-    let Some(root) = root.filter(|it| it.finalizers.iter().any(|it| it.starts_with(OUR_PREFIX))) else {
+    let Some(root) = root.filter(|it| it.finalizers.iter().any(|it| is_of_root(it))) else {
         // Only now is the instance over: whoever forgets it earlier leaves something behind.
         decision.conditions.reconciling = false;
         return;

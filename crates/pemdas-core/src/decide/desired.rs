@@ -18,7 +18,7 @@ use crate::{
     ledger::Slot,
     path::FieldPath,
     truth::Truth,
-    world::{CLAIM_ANNOTATION, Claim, FINALIZER, KindKey, ObjectKey, ROOT_LABEL, place, without},
+    world::{CLAIM_ANNOTATION, Claim, KindKey, ONCE_FINALIZER, ObjectKey, ROOT_LABEL, place, without},
 };
 
 /// What a node wants.
@@ -314,7 +314,7 @@ impl Pass<'_> {
             }]);
         }
         if claim.attempt.is_some() && !mutant!(OnceWithoutFinalizer) {
-            body["metadata"]["finalizers"] = json!([FINALIZER]);
+            body["metadata"]["finalizers"] = json!([ONCE_FINALIZER]);
         }
         desired.yielded.iter().for_each(|at| without(&mut body, at.parts()));
         body

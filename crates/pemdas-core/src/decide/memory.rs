@@ -22,7 +22,7 @@ use crate::{
     ledger::{End, Entry, MAX_ENTRIES, MAX_RESULT_BYTES, Slot},
     shape::Shape,
     truth::Truth,
-    world::{FINALIZER, Live, ObjectKey},
+    world::{Live, ONCE_FINALIZER, ObjectKey},
 };
 
 /// A once, as a step comes to it.
@@ -318,7 +318,7 @@ impl Pass<'_> {
             return;
         }
         // A refusal is not told: the node itself is where it should be, and it is tried again.
-        if live.finalizers.contains(FINALIZER) {
+        if live.finalizers.contains(ONCE_FINALIZER) {
             self.try_again(Action::release(live, false));
         } else if delete && !live.terminating {
             self.try_again(Action::delete(live));

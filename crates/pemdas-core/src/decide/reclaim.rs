@@ -7,7 +7,7 @@ use super::{Cause, Decision, pass::idle};
 use crate::{
     action::Action,
     ledger::{End, Ledger},
-    world::{FINALIZER, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Owner, World, owner},
+    world::{FINALIZER, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Owner, World, is_of_root, owner},
 };
 
 /// What is to be done before anything else where the root names an earlier one; nothing if its ledger is taken over.
@@ -84,7 +84,7 @@ fn record(world: &World, root: &Live, ledger: Ledger) -> Option<Action> {
     if root.finalizers.contains(FINALIZER) {
         return Some(Action::Record { ledger: Box::new(ledger), resource_version });
     }
-    let ours = root.finalizers.iter().filter(|it| it.starts_with(OUR_PREFIX)).cloned();
+    let ours = root.finalizers.iter().filter(|it| is_of_root(it)).cloned();
     let finalizers = ours.chain([FINALIZER.to_owned()]).collect();
     let (uid, resource_version) = (root.uid.clone(), root.resource_version);
     (!world.writes.contains_key(&world.root.key)).then_some(Action::Finalize {

@@ -230,7 +230,7 @@ pub(super) fn blockers(inventory: &Inventory) -> BTreeMap<ObjectKey, BTreeSet<Ob
 
 /// The write that takes an object out of the inventory; none if it is on its way already.
 pub(super) fn removal(live: &Live, claim: &Claim, ending: bool) -> Option<Action> {
-    let held = live.finalizers.contains(crate::world::FINALIZER);
+    let held = live.finalizers.contains(crate::world::ONCE_FINALIZER);
     if claim.orphan && !mutant!(DeleteOrphans) {
         return Some(Action::release(live, true));
     }

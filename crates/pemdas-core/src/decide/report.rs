@@ -19,7 +19,7 @@ use crate::{
     blueprint::{Body, Function, Input, Report, RootTarget},
     evaluate::Form,
     ledger::Slot,
-    world::{FINALIZER, LedgerFact, OUR_PREFIX, OwnWrite, Refused, Touch, author_part},
+    world::{FINALIZER, LedgerFact, OwnWrite, Refused, Touch, author_part, is_of_root},
 };
 
 /// How many nodes a status lists; those that are not ready come first.
@@ -95,7 +95,7 @@ impl Pass<'_> {
         }
         if !self.root.finalizers.contains(FINALIZER) && !self.root.terminating {
             // The ledger has to be taken away in the end: that needs a finalizer as any object does.
-            let has = self.root.finalizers.iter().filter(|it| it.starts_with(OUR_PREFIX)).cloned();
+            let has = self.root.finalizers.iter().filter(|it| is_of_root(it)).cloned();
             let finalizers = has.chain([FINALIZER.to_owned()]).collect();
             if !self.facts.all().writes.contains_key(&self.facts.all().root.key)
                 && !self.actions.iter().any(|it| matches!(it, Action::Finalize { .. }))

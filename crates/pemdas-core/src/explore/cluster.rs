@@ -11,8 +11,8 @@ use crate::{
     action::Action,
     ledger::Ledger,
     world::{
-        CLAIM_ANNOTATION, FINALIZER, KindKey, Live, OUR_PREFIX, ObjectKey, ROOT_LABEL, Refusal, WriteOutcome,
-        leaves, without,
+        CLAIM_ANNOTATION, KindKey, Live, ONCE_FINALIZER, ObjectKey, ROOT_LABEL, Refusal, WriteOutcome,
+        is_of_root, leaves, without,
     },
 };
 
@@ -181,7 +181,7 @@ impl Cluster {
                     Err(refusal) => return WriteOutcome::Refused(refusal),
                 };
                 let mut live = (*live).clone();
-                live.finalizers.remove(FINALIZER);
+                live.finalizers.remove(ONCE_FINALIZER);
                 if *disown {
                     let at = |parts: [&str; 3]| parts.map(str::to_owned);
                     without(&mut live.body, &at(["metadata", "labels", ROOT_LABEL]));
@@ -201,7 +201,7 @@ impl Cluster {
                     return WriteOutcome::Refused(Refusal::Invalid(text.to_owned()));
                 }
                 let mut live = (*live).clone();
-                live.finalizers.retain(|it| !it.starts_with(OUR_PREFIX));
+                live.finalizers.retain(|it| !is_of_root(it));
                 live.finalizers.extend(finalizers.iter().cloned());
                 WriteOutcome::Done(self.store(live))
             }

@@ -18,7 +18,7 @@ use crate::{
     blueprint::Body,
     decide::decide,
     ledger::Slot,
-    world::{CLAIM_ANNOTATION, FINALIZER, Fact, ObjectKey, ROOT_LABEL, Sight},
+    world::{CLAIM_ANNOTATION, FINALIZER, Fact, ONCE_FINALIZER, ObjectKey, ROOT_LABEL, Sight},
 };
 
 /// A property of a subject; the number says how hard it is tried.
@@ -557,7 +557,7 @@ pub(super) fn a_terminating_namespace_ends(subject: &Subject, _: u64) {
                 return Some(format!("{held} is gone although somebody holds it"));
             }
             let mut live = (**sim.live(&held)?).clone();
-            live.finalizers.retain(|it| it == FINALIZER);
+            live.finalizers.retain(|it| it == FINALIZER || it == ONCE_FINALIZER);
             sim.cluster.store(live);
             sim.settle();
         }

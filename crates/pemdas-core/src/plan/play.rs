@@ -21,8 +21,8 @@ use crate::{
     program::Program,
     shape::Shape,
     world::{
-        CLAIM_ANNOTATION, Claim, FINALIZER, Fact, LedgerFact, Live, OUR_PREFIX, ObjectKey, Owner, ROOT_LABEL,
-        World, leaves, manager, owner, without,
+        CLAIM_ANNOTATION, Claim, Fact, LedgerFact, Live, ONCE_FINALIZER, ObjectKey, Owner, ROOT_LABEL, World,
+        is_of_root, leaves, manager, owner, without,
     },
 };
 
@@ -265,7 +265,7 @@ impl<'a> Play<'a> {
                 let Some(live) = self.world.objects.get(key).cloned() else { return };
                 let mut live = (*live).clone();
                 live.resource_version = version;
-                live.finalizers.remove(FINALIZER);
+                live.finalizers.remove(ONCE_FINALIZER);
                 if *disown {
                     let at = |parts: [&str; 3]| parts.map(str::to_owned);
                     without(&mut live.body, &at(["metadata", "labels", ROOT_LABEL]));
@@ -311,7 +311,7 @@ impl<'a> Play<'a> {
         let Some(root) = self.world.root.live.clone() else { return };
         let mut root = (*root).clone();
         root.resource_version = version;
-        root.finalizers.retain(|it| !it.starts_with(OUR_PREFIX));
+        root.finalizers.retain(|it| !is_of_root(it));
         root.finalizers.extend(finalizers.iter().cloned());
         let ends = root.terminating && root.finalizers.is_empty();
         self.world.root.seen_going |= root.terminating;

@@ -14,10 +14,19 @@ use crate::digest::Digest;
 pub const ROOT_LABEL: &str = "pemdas.dev/root";
 /// The annotation with the rest of the claim, as JSON.
 pub const CLAIM_ANNOTATION: &str = "pemdas.dev/claim";
-/// On a root, where order or scope need it; on a once-object until its end is recorded.
+/// On a root, where order or scope need it.
 pub const FINALIZER: &str = "pemdas.dev/removal";
+/// On a once-object until its end is recorded. Another one than that of roots: an object may be made by one instance and be the root
+/// of another, and neither takes off what the other put on.
+pub const ONCE_FINALIZER: &str = "pemdas.dev/once";
 /// On a root whose blueprint has nodes of its deletion: says so even when the blueprint is gone.
 pub const DELETION_FINALIZER: &str = "pemdas.dev/deletion";
+/// Whether a finalizer is one that an instance puts on its root.
+#[must_use]
+pub fn is_of_root(finalizer: &str) -> bool {
+    finalizer == FINALIZER || finalizer == DELETION_FINALIZER
+}
+
 /// What the names of our annotations on a root begin with; templates do not see them.
 pub const OUR_PREFIX: &str = "pemdas.dev/";
 

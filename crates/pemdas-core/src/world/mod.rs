@@ -14,8 +14,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::Value;
 
 pub use claim::{
-    CLAIM_ANNOTATION, Claim, DELETION_FINALIZER, FINALIZER, OUR_PREFIX, Owner, ROOT_LABEL, manager, owner,
-    place,
+    CLAIM_ANNOTATION, Claim, DELETION_FINALIZER, FINALIZER, ONCE_FINALIZER, OUR_PREFIX, Owner, ROOT_LABEL,
+    is_of_root, manager, owner, place,
 };
 pub use journal::MAX_JOURNAL;
 pub(crate) use journal::{Journal, Touch};

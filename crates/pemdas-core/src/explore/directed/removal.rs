@@ -91,6 +91,26 @@ pub(super) fn with_before_the_old_goes_first() {
     assert!(sim.settle() && sim.is_ready());
 }
 
+/// An object that one instance makes and that is the root of another: the other one's finalizer is not ours to take off.
+pub(super) fn what_holds_the_root_of_another_stays_on() {
+    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
+    let held = key("Thing", "a-b");
+    let mut live = (**sim.live(&held).unwrap()).clone();
+    live.finalizers.insert(FINALIZER.to_owned());
+    sim.cluster.store(live);
+    delete_root(&mut sim);
+    sim.settle();
+    let left = sim.live(&held).expect("it is held");
+    assert!(left.terminating && left.finalizers.contains(FINALIZER));
+    assert!(sim.root().is_some() && there(&sim, "Thing", "a-a"), "what it came after waits for its end");
+    let mut live = (**left).clone();
+    live.finalizers.clear();
+    sim.cluster.store(live);
+    sim.settle();
+    assert!(sim.root().is_none() && !there(&sim, "Thing", "a-a"));
+    clean(&sim);
+}
+
 pub(super) fn the_finalizer_comes_first() {
     let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
     sim.watcher = Some(Rc::new(|sim, action| {
