@@ -114,8 +114,8 @@ impl Tally {
         }
     }
 
-    /// A step used these answers.
-    pub(super) fn used(&mut self, answers: &[Digest]) {
+    /// A step used these answers, and does not any more.
+    pub(super) fn uses_no_more(&mut self, answers: &[Digest]) {
         for answer in answers {
             if let Some(count) = self.used.get_mut(answer) {
                 *count -= 1;
@@ -151,7 +151,7 @@ impl Tally {
             self.states.remove(&slot);
             self.unready.remove(&slot);
         }
-        self.used(&used);
+        self.uses_no_more(&used);
     }
 
     /// Those that are not ready, with their states, in order.

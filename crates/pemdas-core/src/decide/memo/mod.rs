@@ -241,7 +241,7 @@ impl Memo {
             (tally.states, tally.used) = (last.nodes, last.used);
             tally.begin();
             for (at, old) in used {
-                tally.used(&old.used);
+                tally.uses_no_more(&old.used);
                 tally.uses(&steps.get(at).used);
             }
             changes.count(&mut tally, &pass, &nodes);
