@@ -40,6 +40,8 @@ pub(crate) struct Measured {
     pub(crate) seconds: f64,
     pub(crate) processor_seconds: f64,
     pub(crate) peak_megabytes: f64,
+    /// Of its children.
+    pub(crate) worker_megabytes: f64,
     pub(crate) created: BTreeMap<String, usize>,
     pub(crate) idle: BTreeMap<String, usize>,
     pub(crate) repair_milliseconds: f64,
@@ -92,7 +94,7 @@ async fn work(
     let idle = counts(&plane.requests()?);
     let repair_milliseconds = drift(plane, shape, &names).await?;
     let repaired = counts(&plane.quiet().await?);
-    let peak_megabytes = running.peak_megabytes();
+    let [peak_megabytes, worker_megabytes] = running.peak_megabytes();
     let restarted = restart(plane, running, command).await?;
     Ok(Measured {
         operator: operator.name.clone(),
@@ -101,6 +103,7 @@ async fn work(
         seconds,
         processor_seconds,
         peak_megabytes,
+        worker_megabytes,
         created,
         idle,
         repair_milliseconds,

@@ -14,7 +14,8 @@ use std::time::Duration;
 /// A running operator. It is ended when this is dropped.
 pub(crate) struct Running {
     child: Child,
-    peak: Arc<AtomicU64>,
+    /// Its own memory at its highest, and that of its children.
+    peak: Arc<[AtomicU64; 2]>,
     over: Arc<AtomicBool>,
     watcher: Option<JoinHandle<()>>,
 }
@@ -32,11 +33,13 @@ impl Running {
             .stdout(log.try_clone()?)
             .stderr(log)
             .spawn()?;
-        let (peak, over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
+        let (peak, over) = (Arc::<[AtomicU64; 2]>::default(), Arc::new(AtomicBool::new(false)));
         let (of, highest, is_over) = (child.id(), peak.clone(), over.clone());
         let watcher = std::thread::spawn(move || {
             while !is_over.load(Ordering::Relaxed) {
-                highest.fetch_max(resident(of), Ordering::Relaxed);
+                for (highest, now) in highest.iter().zip(resident(of)) {
+                    highest.fetch_max(now, Ordering::Relaxed);
+                }
                 std::thread::sleep(Duration::from_millis(50));
             }
         });
@@ -49,9 +52,9 @@ impl Running {
         ticks as f64 / rustix::param::clock_ticks_per_second() as f64
     }
 
-    /// The most memory that it and its children had at once, in megabytes.
-    pub(crate) fn peak_megabytes(&self) -> f64 {
-        self.peak.load(Ordering::Relaxed) as f64 / 1e6
+    /// The most memory that it had, and the most that its children had, in megabytes.
+    pub(crate) fn peak_megabytes(&self) -> [f64; 2] {
+        [0, 1].map(|at: usize| self.peak[at].load(Ordering::Relaxed) as f64 / 1e6)
     }
 
     /// Whether it still runs.
@@ -117,12 +120,14 @@ fn family(of: u32) -> BTreeMap<u32, Stat> {
     pids.into_iter().filter_map(|it| all.remove(&it).map(|stat| (it, stat))).collect()
 }
 
-/// The memory of the process with all below it, in bytes.
-fn resident(of: u32) -> u64 {
+/// The memory of the process and of all below it, in bytes.
+fn resident(of: u32) -> [u64; 2] {
     let page = rustix::param::page_size() as u64;
     let pages = |pid: &u32| {
         let text = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
         text.split_whitespace().nth(1).and_then(|it| it.parse::<u64>().ok()).unwrap_or_default()
     };
-    family(of).keys().map(pages).sum::<u64>() * page
+    let all = family(of);
+    let below = all.keys().filter(|it| **it != of).map(pages).sum::<u64>();
+    [pages(&of) * page, below * page]
 }

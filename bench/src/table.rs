@@ -10,10 +10,11 @@ use crate::measure::Measured;
 /// One result in one line.
 pub(crate) fn line(it: &Measured) -> String {
     format!(
-        "  {:.2} s, {:.2} CPU s, {:.1} MB, {:.2} requests each, repair {:.1} ms, restart {}",
+        "  {:.2} s, {:.2} CPU s, {:.1} MB, {:.1} MB of workers, {:.2} requests each, repair {:.1} ms, restart {}",
         it.seconds,
         it.processor_seconds,
         it.peak_megabytes,
+        it.worker_megabytes,
         each(it),
         it.repair_milliseconds,
         words(&it.restarted),
@@ -45,8 +46,8 @@ fn limit<'a>(results: &'a [Measured], of: &Measured) -> &'a Measured {
 /// All results as a table, with their ratios to the first operator's.
 pub(crate) fn markdown(results: &[Measured]) -> String {
     let mut text = String::from(
-        "| shape | N | operator | seconds | CPU seconds | peak MB | requests each | idle 5 s | repair ms | restart |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+        "| shape | N | operator | seconds | CPU seconds | peak MB | workers MB | requests each | idle 5 s | repair ms | restart |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for it in results {
         let limit = limit(results, it);
@@ -59,13 +60,14 @@ pub(crate) fn markdown(results: &[Measured]) -> String {
         };
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {} | {:.2} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {:.1} | {:.2} | {} | {} | {} |",
             it.shape.name(),
             it.count,
             it.operator,
             beside(it.seconds, limit.seconds, 2),
             beside(it.processor_seconds, limit.processor_seconds, 2),
             beside(it.peak_megabytes, limit.peak_megabytes, 1),
+            it.worker_megabytes,
             each(it),
             words(&it.idle),
             beside(it.repair_milliseconds, limit.repair_milliseconds, 1),
@@ -83,7 +85,8 @@ pub(crate) fn json(results: &[Measured]) -> Value {
             "shape": it.shape.name(), "count": it.count, "operator": it.operator,
             "children": it.shape.children(),
             "seconds": it.seconds, "processor_seconds": it.processor_seconds,
-            "peak_megabytes": it.peak_megabytes, "requests_each": each(it),
+            "peak_megabytes": it.peak_megabytes,
+            "worker_megabytes": it.worker_megabytes, "requests_each": each(it),
             "repair_milliseconds": it.repair_milliseconds,
             "requests": {
                 "create": it.created, "idle": it.idle, "repair": it.repaired, "restart": it.restarted,

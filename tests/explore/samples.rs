@@ -140,7 +140,7 @@ fn key(object: &Value, kinds: &Kinds) -> ObjectKey {
     let namespace =
         if namespaced { object["metadata"]["namespace"].as_str().unwrap_or("default") } else { "" };
     let name = object["metadata"]["name"].as_str().unwrap().to_owned();
-    ObjectKey { kind, namespace: namespace.to_owned(), name }
+    ObjectKey::new(kind, namespace, name)
 }
 
 /// What others made: whole objects among what the sample says of the cluster, of the nodes that the instance has.

@@ -89,13 +89,13 @@ pub enum Action {
         /// The resourceVersion it must have.
         resource_version: u64,
     },
-    /// Set which of our finalizers the root has. Always as Pemdas itself, never as the blueprint's account.
+    /// Set which finalizers the root has: others' stay. Always as Pemdas itself, never as the blueprint's account.
     Finalize {
         /// The uid the root must have.
         uid: String,
         /// The resourceVersion it must have.
         resource_version: u64,
-        /// Those of ours that it shall have.
+        /// All that it shall have.
         finalizers: BTreeSet<String>,
     },
     /// Write the status of the root.

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use http::{Method, Request};
 use kube::{Client, client::Body, core::Status};
 use pemdas_core::world::{
-    CLAIM_ANNOTATION, Live, ONCE_FINALIZER, ObjectKey, ROOT_LABEL, Refusal, WriteOutcome, is_of_root,
+    CLAIM_ANNOTATION, Live, ONCE_FINALIZER, ObjectKey, ROOT_LABEL, Refusal, WriteOutcome,
 };
 use serde_json::{Value, json};
 
@@ -168,14 +168,18 @@ pub async fn delete(
     }
 }
 
-/// Sets which of its instance's finalizers a root has, and leaves all others.
-pub async fn finalize(client: &Client, resource: &Resource, seen: &Live, ours: &BTreeSet<String>) -> Done {
-    let others = seen.finalizers.iter().filter(|it| !is_of_root(it));
-    let finalizers: Vec<_> = others.chain(ours).collect();
+/// Sets which finalizers a root has, if it is still the one that this was decided for.
+pub async fn finalize(
+    client: &Client,
+    resource: &Resource,
+    key: &ObjectKey,
+    (uid, resource_version): (&str, u64),
+    finalizers: &BTreeSet<String>,
+) -> Done {
     let body = json!({ "metadata": {
-        "uid": seen.uid, "resourceVersion": seen.resource_version.to_string(), "finalizers": finalizers,
+        "uid": uid, "resourceVersion": resource_version.to_string(), "finalizers": finalizers,
     } });
-    let path = format!("{}/{}?fieldManager=pemdas", resource.path(&seen.key.namespace), seen.key.name);
+    let path = format!("{}/{}?fieldManager=pemdas", resource.path(&key.namespace), key.name);
     let sent = Sent { method: Method::PATCH, path, content_type: MERGE, body, meant: Meant::Change };
     write(client, resource, sent).await
 }
@@ -302,7 +306,7 @@ mod tests {
     fn a_name_leads_nowhere_else() {
         let at = |namespace: &str, name: &str| {
             let kind = KindKey::new("v1", "ConfigMap");
-            is_addressable(&ObjectKey { kind, namespace: namespace.to_owned(), name: name.to_owned() })
+            is_addressable(&ObjectKey::new(kind, namespace.to_owned(), name.to_owned()))
         };
         for (namespace, name) in [("n", "a.b-c"), ("", "system:node"), ("n", "Under_Score")] {
             assert!(at(namespace, name), "{namespace} {name}");

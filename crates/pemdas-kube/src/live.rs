@@ -13,11 +13,11 @@ pub fn live(kind: &KindKey, mut body: Value) -> Option<Live> {
     let text = |metadata: &Map<String, Value>, field: &str| {
         metadata.get(field).and_then(Value::as_str).map(str::to_owned)
     };
-    let key = ObjectKey {
-        kind: kind.clone(),
-        namespace: text(metadata, "namespace").unwrap_or_default(),
-        name: text(metadata, "name")?,
-    };
+    let key = ObjectKey::new(
+        kind.clone(),
+        text(metadata, "namespace").unwrap_or_default(),
+        text(metadata, "name")?,
+    );
     let uid = text(metadata, "uid")?;
     let resource_version = version(metadata.get("resourceVersion")?)?;
     let generation = metadata.get("generation").and_then(Value::as_i64);

@@ -22,6 +22,8 @@ fn offered(kubeconfig: &Path, words: &[&str]) -> Vec<String> {
         .env("_CLAP_COMPLETE_COMP_TYPE", "9")
         .env("_CLAP_IFS", "\n")
         .env("KUBECONFIG", kubeconfig)
+        // A busy machine may need longer than a person would wait.
+        .env("PEMDAS_COMPLETE_SECONDS", "60")
         .output()
         .unwrap();
     assert!(status.success() && stderr.is_empty(), "{}", String::from_utf8_lossy(&stderr));

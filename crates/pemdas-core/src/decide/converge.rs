@@ -15,7 +15,7 @@ use crate::{
     blueprint::{Conflict, Node, OnImmutable, Own, Replace},
     ledger::Slot,
     truth::Truth,
-    world::{DELETION_FINALIZER, FINALIZER, Live, OUR_PREFIX, Owner, Refusal, Touch, is_of_root, owner},
+    world::{Live, OUR_PREFIX, Owner, Refusal, Touch, owner},
 };
 
 /// Within so many milliseconds ...
@@ -252,18 +252,17 @@ impl Pass<'_> {
     pub(super) fn finalized(&mut self, key: &crate::world::ObjectKey, member: &mut Member) -> bool {
         let root = &self.facts.root().key;
         let outside = !root.namespace.is_empty() && root.namespace != key.namespace;
+        let ours = self.facts.root().finalizers();
         let mut wanted = std::collections::BTreeSet::new();
         // Both at once, because nothing can be added to a root that goes.
         if self.program.ordered || outside || self.program.has_deletion() {
-            wanted.insert(FINALIZER.to_owned());
+            wanted.insert(ours.removal);
         }
         if self.program.has_deletion() {
-            wanted.insert(DELETION_FINALIZER.to_owned());
+            wanted.insert(ours.deletion);
         }
         self.facts.read(Touch::ROOT_MARKS);
-        let has: std::collections::BTreeSet<_> =
-            self.root.finalizers.iter().filter(|it| is_of_root(it)).cloned().collect();
-        if wanted.is_subset(&has) || self.root.terminating || mutant!(NoFinalizer) {
+        if wanted.is_subset(&self.root.finalizers) || self.root.terminating || mutant!(NoFinalizer) {
             return true;
         }
         member.causes.push(Cause::Pending("the root gets our finalizer first".to_owned()));
@@ -271,7 +270,7 @@ impl Pass<'_> {
             return false;
         }
         self.facts.read(Touch::ROOT);
-        let finalizers = wanted.union(&has).cloned().collect();
+        let finalizers = wanted.union(&self.root.finalizers).cloned().collect();
         let action = Action::Finalize {
             uid: self.facts.root().uid.clone(),
             resource_version: self.root.resource_version,

@@ -3,7 +3,7 @@
 //! *The accidents*: the final backup is skipped because the blueprint has a typing error today; a broken blueprint
 //! keeps a namespace from going; a root that is missing from a half-restored backup takes all its objects with it.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 use super::{
     Cause, Decision, Mode, NodeState, Phase,
@@ -17,8 +17,7 @@ use crate::{
     program::Program,
     truth::Truth,
     world::{
-        Claim, DELETION_FINALIZER, FINALIZER, LedgerFact, Live, ONCE_FINALIZER, OUR_PREFIX, ObjectKey,
-        OwnWrite, Refusal, Sight, World, is_of_root,
+        Claim, LedgerFact, Live, ONCE_FINALIZER, OUR_PREFIX, ObjectKey, OwnWrite, Refusal, Sight, World,
     },
 };
 
@@ -27,7 +26,7 @@ pub(super) const MAX_DELETION: u64 = 3_600_000;
 
 /// The root goes: first the nodes of its deletion, then everything else.
 pub(super) fn delete(program: Option<&Program>, world: &World, root: &Arc<Live>) -> Decision {
-    let waits = root.finalizers.contains(DELETION_FINALIZER) && !mutant!(SkipDeletionNodes);
+    let waits = root.finalizers.contains(&world.root.finalizers().deletion) && !mutant!(SkipDeletionNodes);
     if !waits {
         return remove(program, world);
     }
@@ -73,11 +72,11 @@ pub(super) fn delete(program: Option<&Program>, world: &World, root: &Arc<Live>)
 fn go_on(world: &World, root: &Live, warning: &str) -> Decision {
     let mut decision = idle(&Cause::Pending("the deletion goes on to removal".to_owned()));
     decision.mode = Mode::Deleting;
-    let keep = |it: &&String| *it == FINALIZER;
+    let deletion = world.root.finalizers().deletion;
     decision.actions.push(Action::Finalize {
         uid: root.uid.clone(),
         resource_version: root.resource_version,
-        finalizers: root.finalizers.iter().filter(keep).cloned().collect(),
+        finalizers: root.finalizers.iter().filter(|it| **it != deletion).cloned().collect(),
     });
     if !warning.is_empty() && world.told.get(&None).map(String::as_str) != Some("DeletionSkipped") {
         decision.actions.push(Action::Event(Event {
@@ -288,7 +287,8 @@ fn last_steps(world: &World, decision: &mut Decision) {
         LedgerFact::Present { .. } | LedgerFact::Absent | LedgerFact::Unreadable => {}
     }
     let root = world.root.live.as_ref();
-    let Some(root) = root.filter(|it| it.finalizers.iter().any(|it| is_of_root(it))) else {
+    let ours = world.root.finalizers();
+    let Some(root) = root.filter(|it| ours.hold(it)) else {
         // Only now is the instance over: whoever forgets it earlier leaves something behind.
         decision.conditions.reconciling = false;
         return;
@@ -297,7 +297,7 @@ fn last_steps(world: &World, decision: &mut Decision) {
         decision.actions.push(Action::Finalize {
             uid: root.uid.clone(),
             resource_version: root.resource_version,
-            finalizers: BTreeSet::new(),
+            finalizers: root.finalizers.iter().filter(|it| !ours.contains(it)).cloned().collect(),
         });
     }
 }

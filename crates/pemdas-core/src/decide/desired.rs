@@ -126,7 +126,7 @@ impl Pass<'_> {
         if namespaced && namespace.is_empty() {
             return Err(Cause::stalled(reason::ERROR, "its object has no namespace, and the root has none"));
         }
-        Ok(ObjectKey { kind, namespace, name })
+        Ok(ObjectKey::new(kind, namespace, name))
     }
 
     fn name_part(&self, part: &NamePart, each: Option<&Value>) -> Result<Option<String>, Cause> {

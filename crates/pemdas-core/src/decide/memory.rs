@@ -221,7 +221,7 @@ impl Pass<'_> {
                 return;
             }
         };
-        let key = attempt_name(key, entry, self.facts.digest(&json!([entry.key, entry.attempt])));
+        let key = attempt_name(&key, entry, self.facts.digest(&json!([entry.key, entry.attempt])));
         let marks = Marks { state: None, attempt: Some((entry.key, entry.attempt)) };
         match self.marked(slot, node, key, body, marks) {
             Ok(desired) => {
@@ -327,12 +327,14 @@ impl Pass<'_> {
 }
 
 /// A name of its own for each attempt: an object of an older one is never taken for it.
-fn attempt_name(mut key: ObjectKey, entry: &Entry, digest: Digest) -> ObjectKey {
+fn attempt_name(key: &ObjectKey, entry: &Entry, digest: Digest) -> ObjectKey {
     const MAX_BASE: usize = 52;
     let end = key.name.char_indices().nth(MAX_BASE).map_or(key.name.len(), |(at, _)| at);
-    key.name.truncate(end);
-    if !(mutant!(OneNameForAllAttempts) && entry.attempt > 0) {
-        key.name = format!("{}-{}", key.name, digest.short());
-    }
-    key
+    let base = &key.name[..end];
+    let name = if mutant!(OneNameForAllAttempts) && entry.attempt > 0 {
+        base.to_owned()
+    } else {
+        format!("{base}-{}", digest.short())
+    };
+    ObjectKey::new(key.kind.clone(), key.namespace.clone(), name)
 }

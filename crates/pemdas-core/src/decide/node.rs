@@ -318,7 +318,7 @@ impl Pass<'_> {
             view.members.insert(String::new(), Box::new(Member::new(None).unknown(cause)));
             return view;
         };
-        let key = ObjectKey { kind, namespace, name: id.to_owned() };
+        let key = ObjectKey::new(kind, namespace, id.to_owned());
         let live = self.facts.object(&key);
         let mut member = self.observed_object(node, live, &edges, &key);
         if live.is_none() && observe.optional {
@@ -368,7 +368,7 @@ impl Pass<'_> {
                 Err(cause) => Member::new(None).unknown(cause),
                 Ok(((kind, namespace), which)) => {
                     let id = which.value().get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-                    let key = ObjectKey { kind, namespace, name: id };
+                    let key = ObjectKey::new(kind, namespace, id);
                     self.away(&slot, absent, key, &edges, each.as_ref(), need)
                 }
             };

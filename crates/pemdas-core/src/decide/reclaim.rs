@@ -7,7 +7,7 @@ use super::{Cause, Decision, pass::idle};
 use crate::{
     action::Action,
     ledger::{End, Ledger},
-    world::{FINALIZER, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Owner, World, is_of_root, owner},
+    world::{LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Owner, World, owner},
 };
 
 /// What is to be done before anything else where the root names an earlier one; nothing if its ledger is taken over.
@@ -81,11 +81,11 @@ fn record(world: &World, root: &Live, ledger: Ledger) -> Option<Action> {
         LedgerFact::Present { resource_version, .. } => Some(*resource_version),
         _ => None,
     };
-    if root.finalizers.contains(FINALIZER) {
+    let removal = world.root.finalizers().removal;
+    if root.finalizers.contains(&removal) {
         return Some(Action::Record { ledger: Box::new(ledger), resource_version });
     }
-    let ours = root.finalizers.iter().filter(|it| is_of_root(it)).cloned();
-    let finalizers = ours.chain([FINALIZER.to_owned()]).collect();
+    let finalizers = root.finalizers.iter().cloned().chain([removal]).collect();
     let (uid, resource_version) = (root.uid.clone(), root.resource_version);
     (!world.writes.contains_key(&world.root.key)).then_some(Action::Finalize {
         uid,

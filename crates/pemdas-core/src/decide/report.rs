@@ -19,7 +19,7 @@ use crate::{
     blueprint::{Body, Function, Input, Report, RootTarget},
     evaluate::Form,
     ledger::Slot,
-    world::{FINALIZER, LedgerFact, OwnWrite, Refused, Touch, author_part, is_of_root},
+    world::{LedgerFact, OwnWrite, Refused, Touch, author_part},
 };
 
 /// How many nodes a status lists; those that are not ready come first.
@@ -93,10 +93,10 @@ impl Pass<'_> {
         if self.facts.all().ledger_write.is_some() && !mutant!(UnseenLedger) {
             return;
         }
-        if !self.root.finalizers.contains(FINALIZER) && !self.root.terminating {
+        let removal = self.facts.root().finalizers().removal;
+        if !self.root.finalizers.contains(&removal) && !self.root.terminating {
             // The ledger has to be taken away in the end: that needs a finalizer as any object does.
-            let has = self.root.finalizers.iter().filter(|it| is_of_root(it)).cloned();
-            let finalizers = has.chain([FINALIZER.to_owned()]).collect();
+            let finalizers = self.root.finalizers.iter().cloned().chain([removal]).collect();
             if !self.facts.all().writes.contains_key(&self.facts.all().root.key)
                 && !self.actions.iter().any(|it| matches!(it, Action::Finalize { .. }))
             {

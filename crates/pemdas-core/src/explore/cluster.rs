@@ -12,7 +12,7 @@ use crate::{
     ledger::Ledger,
     world::{
         CLAIM_ANNOTATION, KindKey, Live, ONCE_FINALIZER, ObjectKey, ROOT_LABEL, Refusal, WriteOutcome,
-        is_of_root, leaves, without,
+        leaves, without,
     },
 };
 
@@ -201,8 +201,7 @@ impl Cluster {
                     return WriteOutcome::Refused(Refusal::Invalid(text.to_owned()));
                 }
                 let mut live = (*live).clone();
-                live.finalizers.retain(|it| !is_of_root(it));
-                live.finalizers.extend(finalizers.iter().cloned());
+                live.finalizers.clone_from(finalizers);
                 WriteOutcome::Done(self.store(live))
             }
             Action::Status { uid, status } => {

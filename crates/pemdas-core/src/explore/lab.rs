@@ -29,7 +29,7 @@ pub(super) fn kind(name: &str) -> KindKey {
 }
 
 pub(super) fn key(kind_name: &str, name: &str) -> ObjectKey {
-    ObjectKey { kind: kind(kind_name), namespace: "n".to_owned(), name: name.to_owned() }
+    ObjectKey::new(kind(kind_name), "n".to_owned(), name.to_owned())
 }
 
 /// A blueprint in the making and its functions.

@@ -18,7 +18,7 @@ use crate::{
     blueprint::Body,
     decide::decide,
     ledger::Slot,
-    world::{CLAIM_ANNOTATION, FINALIZER, Fact, ONCE_FINALIZER, ObjectKey, ROOT_LABEL, Sight},
+    world::{CLAIM_ANNOTATION, Fact, OUR_PREFIX, ObjectKey, ROOT_LABEL, Sight},
 };
 
 /// A property of a subject; the number says how hard it is tried.
@@ -270,7 +270,7 @@ pub(super) fn what_is_not_claimed_is_never_written(subject: &Subject, walks: u64
             if another {
                 body["metadata"]["labels"] = json!({ ROOT_LABEL: "u99" });
                 let mut other = claim.clone();
-                other.root.name = "another".to_owned();
+                other.root = ObjectKey::new(other.root.kind.clone(), other.root.namespace.clone(), "another");
                 body["metadata"]["annotations"] =
                     json!({ CLAIM_ANNOTATION: serde_json::to_string(&other).unwrap() });
             }
@@ -557,7 +557,7 @@ pub(super) fn a_terminating_namespace_ends(subject: &Subject, _: u64) {
                 return Some(format!("{held} is gone although somebody holds it"));
             }
             let mut live = (**sim.live(&held)?).clone();
-            live.finalizers.retain(|it| it == FINALIZER || it == ONCE_FINALIZER);
+            live.finalizers.retain(|it| it.starts_with(OUR_PREFIX));
             sim.cluster.store(live);
             sim.settle();
         }

@@ -22,7 +22,7 @@ use crate::{
     shape::Shape,
     world::{
         CLAIM_ANNOTATION, Claim, Fact, LedgerFact, Live, ONCE_FINALIZER, ObjectKey, Owner, ROOT_LABEL, World,
-        is_of_root, leaves, manager, owner, without,
+        leaves, manager, owner, without,
     },
 };
 
@@ -311,8 +311,7 @@ impl<'a> Play<'a> {
         let Some(root) = self.world.root.live.clone() else { return };
         let mut root = (*root).clone();
         root.resource_version = version;
-        root.finalizers.retain(|it| !is_of_root(it));
-        root.finalizers.extend(finalizers.iter().cloned());
+        root.finalizers.clone_from(finalizers);
         let ends = root.terminating && root.finalizers.is_empty();
         self.world.root.seen_going |= root.terminating;
         self.world.root.live = (!ends).then(|| Arc::new(root));

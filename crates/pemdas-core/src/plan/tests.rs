@@ -103,11 +103,7 @@ fn played(blueprint: Blueprint, functions: &[(&'static str, Function)], objects:
     let kinds = known_kinds(&blueprint);
     let revision = Revision { name: "r1".to_owned(), ordinal: 1 };
     let program = Program::new(blueprint, &graph, "app", revision).unwrap();
-    let key = ObjectKey {
-        kind: KindKey::new("v1", "Namespace"),
-        namespace: String::new(),
-        name: "shop".to_owned(),
-    };
+    let key = ObjectKey::new(KindKey::new("v1", "Namespace"), String::new(), "shop".to_owned());
     let mut world = World::new(key.clone(), "u");
     world.lease = Lease { held: true, epoch: 0 };
     world.ledger = LedgerFact::Absent;
@@ -299,11 +295,7 @@ fn a_member_waits_for_its_like_even_before_there_is_one() {
 #[test]
 fn what_is_in_the_way_is_told_and_not_written() {
     let nodes = json!({ "app": root(&["a"]), "a": template("a", "ConfigMap", json!({})) });
-    let key = ObjectKey {
-        kind: KindKey::new("v1", "ConfigMap"),
-        namespace: "shop".to_owned(),
-        name: "a".to_owned(),
-    };
+    let key = ObjectKey::new(KindKey::new("v1", "ConfigMap"), "shop".to_owned(), "a".to_owned());
     let there = live(
         &key,
         json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a", "namespace": "shop" } }),
@@ -330,11 +322,7 @@ fn what_was_applied_is_not_applied_again_and_what_changed_is() {
         let kinds = known_kinds(&blueprint);
         let program =
             Program::new(blueprint, &graph, "app", Revision { name: "r1".to_owned(), ordinal: 1 }).unwrap();
-        let key = ObjectKey {
-            kind: KindKey::new("v1", "Namespace"),
-            namespace: String::new(),
-            name: "shop".to_owned(),
-        };
+        let key = ObjectKey::new(KindKey::new("v1", "Namespace"), String::new(), "shop".to_owned());
         let mut world = World::new(key.clone(), "u");
         world.lease = Lease { held: true, epoch: 0 };
         world.ledger = LedgerFact::Absent;

@@ -14,17 +14,43 @@ use crate::digest::Digest;
 pub const ROOT_LABEL: &str = "pemdas.dev/root";
 /// The annotation with the rest of the claim, as JSON.
 pub const CLAIM_ANNOTATION: &str = "pemdas.dev/claim";
-/// On a root, where order or scope need it.
-pub const FINALIZER: &str = "pemdas.dev/removal";
 /// On a once-object until its end is recorded. Another one than that of roots: an object may be made by one instance and be the root
 /// of another, and neither takes off what the other put on.
 pub const ONCE_FINALIZER: &str = "pemdas.dev/once";
-/// On a root whose blueprint has nodes of its deletion: says so even when the blueprint is gone.
-pub const DELETION_FINALIZER: &str = "pemdas.dev/deletion";
-/// Whether a finalizer is one that an instance puts on its root.
-#[must_use]
-pub fn is_of_root(finalizer: &str) -> bool {
-    finalizer == FINALIZER || finalizer == DELETION_FINALIZER
+
+/// What an instance puts on its root. Every instance has its own: of two blueprints with the same root, the one that has ended must
+/// not let the root go while the other still removes what it made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finalizers {
+    /// Where order or scope need it.
+    pub removal: String,
+    /// Where the blueprint has nodes of its deletion: says so even when the blueprint is gone.
+    pub deletion: String,
+}
+
+impl Finalizers {
+    /// Of the instance with this name.
+    #[must_use]
+    pub fn of(instance: &str) -> Self {
+        // What follows the uid tells the blueprint; the uid is the root's own.
+        let ending = instance.split_once('.').map_or(String::new(), |(_, it)| format!("-{it}"));
+        Self {
+            removal: format!("pemdas.dev/removal{ending}"),
+            deletion: format!("pemdas.dev/deletion{ending}"),
+        }
+    }
+
+    /// Whether a finalizer is one of these two.
+    #[must_use]
+    pub fn contains(&self, finalizer: &str) -> bool {
+        finalizer == self.removal || finalizer == self.deletion
+    }
+
+    /// Whether an object has one of these two.
+    #[must_use]
+    pub fn hold(&self, object: &Live) -> bool {
+        object.finalizers.iter().any(|it| self.contains(it))
+    }
 }
 
 /// What the names of our annotations on a root begin with; templates do not see them.
@@ -125,11 +151,7 @@ mod tests {
     use crate::world::{KindKey, Live, ObjectKey};
 
     fn object(name: &str, claim: &str) -> Live {
-        let key = ObjectKey {
-            kind: KindKey::new("v1", "ConfigMap"),
-            namespace: "n".to_owned(),
-            name: name.to_owned(),
-        };
+        let key = ObjectKey::new(KindKey::new("v1", "ConfigMap"), "n".to_owned(), name.to_owned());
         Live {
             key,
             uid: "u".to_owned(),

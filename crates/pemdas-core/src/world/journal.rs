@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn an_object_that_changed_is_named_also_where_it_was_touched_before() {
-        let kind = KindKey { group: String::new(), kind: "ConfigMap".to_owned() };
-        let key = ObjectKey { kind, namespace: "n".to_owned(), name: "a".to_owned() };
+        let kind = KindKey::new("v1", "ConfigMap");
+        let key = ObjectKey::new(kind, "n", "a");
         let touch = Touch::object(&key);
         let mut journal = Journal::default();
         journal.note(1, touch, None);

@@ -14,8 +14,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::Value;
 
 pub use claim::{
-    CLAIM_ANNOTATION, Claim, DELETION_FINALIZER, FINALIZER, ONCE_FINALIZER, OUR_PREFIX, Owner, ROOT_LABEL,
-    is_of_root, manager, owner, place,
+    CLAIM_ANNOTATION, Claim, Finalizers, ONCE_FINALIZER, OUR_PREFIX, Owner, ROOT_LABEL, manager, owner, place,
 };
 pub use journal::MAX_JOURNAL;
 pub(crate) use journal::{Journal, Touch};
@@ -99,6 +98,14 @@ pub struct RootFact {
     pub going_since: Option<u64>,
     /// Whether it was seen going with the wish that what it made stays (`kubectl delete --cascade=orphan`).
     pub orphaning: bool,
+}
+
+impl RootFact {
+    /// What this instance puts on it.
+    #[must_use]
+    pub fn finalizers(&self) -> Finalizers {
+        Finalizers::of(&self.instance)
+    }
 }
 
 /// What is known of the ledger.
@@ -316,7 +323,7 @@ impl World {
 
     /// The objects of a kind that are seen.
     pub(crate) fn objects_of<'w>(&'w self, kind: &KindKey) -> impl Iterator<Item = &'w Arc<Live>> + use<'w> {
-        let first = ObjectKey { kind: kind.clone(), namespace: String::new(), name: String::new() };
+        let first = ObjectKey::new(kind.clone(), String::new(), String::new());
         let kind = first.kind.clone();
         self.objects.range(first..).map(|(_, live)| live).take_while(move |live| live.key.kind == kind)
     }

@@ -1,16 +1,47 @@
 //! An object of the cluster as it was seen.
 
-use std::{collections::BTreeSet, fmt};
+use std::{collections::BTreeSet, fmt, ops::Deref, sync::Arc};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::{FieldSet, Managers};
 use crate::{packed::Packed, path::FieldPath};
 
+/// What is read and written as its parts are.
+macro_rules! shared {
+    ($key:ident, $parts:ident) => {
+        impl Deref for $key {
+            type Target = $parts;
+
+            fn deref(&self) -> &$parts {
+                &self.0
+            }
+        }
+
+        impl Serialize for $key {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                self.0.serialize(to)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $key {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                $parts::deserialize(from).map(|it| Self(Arc::new(it)))
+            }
+        }
+    };
+}
+
 /// A kind without its version: what a resourceVersion may be compared within.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct KindKey {
+///
+/// Its clones share it, as those of [`ObjectKey`] do: an instance names each of its objects a dozen times.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KindKey(Arc<KindParts>);
+
+/// What a [`KindKey`] says.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct KindParts {
     /// The API group; empty for the core group.
     pub group: String,
     /// The kind.
@@ -22,9 +53,11 @@ impl KindKey {
     #[must_use]
     pub fn new(api_version: &str, kind: &str) -> Self {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
-        Self { group: group.to_owned(), kind: kind.to_owned() }
+        Self(Arc::new(KindParts { group: group.to_owned(), kind: kind.to_owned() }))
     }
 }
+
+shared!(KindKey, KindParts);
 
 impl fmt::Display for KindKey {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -37,8 +70,12 @@ impl fmt::Display for KindKey {
 }
 
 /// The identity of an object.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct ObjectKey {
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectKey(Arc<ObjectParts>);
+
+/// What an [`ObjectKey`] says.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ObjectParts {
     /// Its kind.
     pub kind: KindKey,
     /// Its namespace; empty for a kind of the cluster.
@@ -47,7 +84,15 @@ pub struct ObjectKey {
     pub name: String,
 }
 
+shared!(ObjectKey, ObjectParts);
+
 impl ObjectKey {
+    /// The object of this name; the namespace is empty for a kind of the cluster.
+    #[must_use]
+    pub fn new(kind: KindKey, namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self(Arc::new(ObjectParts { kind, namespace: namespace.into(), name: name.into() }))
+    }
+
     /// The identity as data, for digests.
     #[must_use]
     pub fn to_value(&self) -> Value {
@@ -276,8 +321,7 @@ mod tests {
     use super::{KindKey, Live, ObjectKey, leaves, without};
 
     fn live(managed: &[(&str, serde_json::Value)]) -> Live {
-        let key =
-            ObjectKey { kind: KindKey::new("v1", "Thing"), namespace: "n".to_owned(), name: "t".to_owned() };
+        let key = ObjectKey::new(KindKey::new("v1", "Thing"), "n", "t");
         Live {
             key,
             uid: "u".to_owned(),

@@ -95,7 +95,7 @@ impl Sender {
     async fn run(mut self, mut events: mpsc::Receiver<(ObjectReference, Event)>) {
         while let Some((about, event)) = events.recv().await {
             let whose = about.uid.clone().or_else(|| about.name.clone()).unwrap_or_default();
-            if !self.pace.may_go(&whose, Instant::now()) {
+            if !self.pace.may_go(&whose, event.warning, Instant::now()) {
                 self.metrics.event_dropped();
                 continue;
             }

@@ -12,6 +12,9 @@ const MAX_OBJECTS: usize = 5_000;
 const OBJECT: (u32, Duration) = (20, Duration::from_secs(60));
 /// So many at once about all, and then one in this time.
 const ALL: (u32, Duration) = (200, Duration::from_millis(50));
+/// So many of them that are no warnings. When a fleet gets ready, each status says so; a write for each Event would take the API server's
+/// time from the work itself.
+const GOOD: (u32, Duration) = (20, Duration::from_millis(500));
 
 /// Permits that come back one by one.
 #[derive(Debug, Clone, Copy)]
@@ -37,17 +40,20 @@ impl Bucket {
 #[derive(Debug)]
 pub(super) struct Pace {
     all: Bucket,
+    good: Bucket,
     objects: BTreeMap<String, Bucket>,
 }
 
 impl Pace {
     pub(super) fn new(now: Instant) -> Self {
-        Self { all: Bucket { left: ALL.0, since: now }, objects: BTreeMap::new() }
+        let (all, good) = (Bucket { left: ALL.0, since: now }, Bucket { left: GOOD.0, since: now });
+        Self { all, good, objects: BTreeMap::new() }
     }
 
     /// Whether one more about this object may go now.
-    pub(super) fn may_go(&mut self, object: &str, now: Instant) -> bool {
+    pub(super) fn may_go(&mut self, object: &str, warning: bool, now: Instant) -> bool {
         self.all.refill(ALL, now);
+        self.good.refill(GOOD, now);
         if self.objects.len() >= MAX_OBJECTS && !self.objects.contains_key(object) {
             self.objects.retain(|_, it| {
                 it.refill(OBJECT, now);
@@ -60,10 +66,11 @@ impl Pace {
         let fresh = Bucket { left: OBJECT.0, since: now };
         let own = self.objects.entry(object.to_owned()).or_insert(fresh);
         own.refill(OBJECT, now);
-        let may = own.left > 0 && self.all.left > 0;
+        let may = own.left > 0 && self.all.left > 0 && (warning || self.good.left > 0);
         if may {
             own.left -= 1;
             self.all.left -= 1;
+            self.good.left -= u32::from(!warning);
         }
         may
     }
@@ -71,25 +78,35 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, Instant, MAX_OBJECTS, OBJECT, Pace};
+    use super::{ALL, GOOD, Instant, MAX_OBJECTS, OBJECT, Pace};
 
     #[test]
     fn an_object_that_flaps_is_slowed_and_the_others_are_not() {
         let start = Instant::now();
         let mut pace = Pace::new(start);
-        let gone = (0..100).filter(|_| pace.may_go("a", start)).count();
+        let gone = (0..100).filter(|_| pace.may_go("a", true, start)).count();
         assert_eq!(gone, OBJECT.0 as usize);
-        assert!(pace.may_go("b", start));
+        assert!(pace.may_go("b", true, start));
         let later = start + OBJECT.1;
-        assert!(pace.may_go("a", later), "one comes back");
-        assert!(!pace.may_go("a", later), "and only one");
+        assert!(pace.may_go("a", true, later), "one comes back");
+        assert!(!pace.may_go("a", true, later), "and only one");
+    }
+
+    #[test]
+    fn good_news_of_a_fleet_does_not_take_the_place_of_warnings() {
+        let start = Instant::now();
+        let mut pace = Pace::new(start);
+        let gone = (0..1_000).filter(|it| pace.may_go(&it.to_string(), false, start)).count();
+        assert_eq!(gone, GOOD.0 as usize);
+        assert!(pace.may_go("1", true, start));
+        assert!(pace.may_go("2", false, start + GOOD.1), "one comes back");
     }
 
     #[test]
     fn all_together_have_a_limit_and_objects_are_forgotten() {
         let start = Instant::now();
         let mut pace = Pace::new(start);
-        let gone = (0..MAX_OBJECTS * 2).filter(|it| pace.may_go(&it.to_string(), start)).count();
+        let gone = (0..MAX_OBJECTS * 2).filter(|it| pace.may_go(&it.to_string(), true, start)).count();
         assert_eq!(gone, ALL.0 as usize);
         assert!(pace.objects.len() <= MAX_OBJECTS);
         assert!(pace.objects.contains_key("0"), "one that has spoken is not forgotten for one that has not");

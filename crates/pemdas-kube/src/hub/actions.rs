@@ -233,8 +233,8 @@ async fn write(
         (Action::Status { status, .. }, Some(seen)) => {
             call::status(client, resource, seen, manager, status).await
         }
-        (Action::Finalize { finalizers, .. }, Some(seen)) => {
-            call::finalize(client, resource, seen, finalizers).await
+        (Action::Finalize { uid, resource_version, finalizers }, _) => {
+            call::finalize(client, resource, key, (uid, *resource_version), finalizers).await
         }
         (Action::Release { disown, .. }, Some(seen)) => call::release(client, resource, seen, *disown).await,
         _ => lost,

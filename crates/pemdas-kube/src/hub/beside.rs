@@ -248,7 +248,7 @@ impl Hub {
         let served = |api_version: &str, kind: &str| {
             let (resource, _) = self.views.resource(&who, &KindKey::new(api_version, kind))?;
             let Resource { kind, plural, namespaced, .. } = resource;
-            Some(Served { group: kind.group, plural, namespaced })
+            Some(Served { group: kind.group.clone(), plural, namespaced })
         };
         let setting =
             Setting { definitions: policy(loaded.live()), proxied: self.beside.reporter.is_proxied() };

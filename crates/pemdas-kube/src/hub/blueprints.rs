@@ -317,7 +317,7 @@ impl Hub {
             Identity::Pemdas => String::new(),
         };
         let kinds = needs::kinds(&compiled.blueprint);
-        let kinds = kinds.into_iter().map(|(kind, need)| (need.api_version, kind.kind)).collect();
+        let kinds = kinds.into_iter().map(|(kind, need)| (need.api_version, kind.kind.clone())).collect();
         self.keep_revision(name, number, compiled, content, About { account, kinds });
     }
 

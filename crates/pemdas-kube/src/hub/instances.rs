@@ -10,7 +10,7 @@ use pemdas_core::{
     action::Event as Told,
     decide::{Interests, Memo, Mode},
     digest::Digest,
-    world::{DELETION_FINALIZER, FINALIZER, Fact, KindKey, LedgerFact, Live, ObjectKey, ROOT_LABEL, World},
+    world::{Fact, Finalizers, KindKey, LedgerFact, Live, ObjectKey, ROOT_LABEL, World},
 };
 use serde_json::json;
 
@@ -107,7 +107,8 @@ type RootPlace = (BlueprintName, String, ObjectKey);
 #[derive(Default)]
 pub(super) struct Instances {
     next: u64,
-    all: BTreeMap<InstanceId, Instance>,
+    /// In boxes: the nodes of a tree have room for eleven each.
+    all: BTreeMap<InstanceId, Box<Instance>>,
     by_root: HashMap<RootPlace, InstanceId>,
     by_name: HashMap<String, InstanceId>,
     by_blueprint: BTreeMap<BlueprintName, BTreeSet<InstanceId>>,
@@ -118,11 +119,11 @@ pub(super) struct Instances {
 
 impl Instances {
     pub(super) fn get(&self, id: InstanceId) -> Option<&Instance> {
-        self.all.get(&id)
+        self.all.get(&id).map(Box::as_ref)
     }
 
     pub(super) fn get_mut(&mut self, id: InstanceId) -> Option<&mut Instance> {
-        self.all.get_mut(&id)
+        self.all.get_mut(&id).map(Box::as_mut)
     }
 
     pub(super) fn of_blueprint(&self, blueprint: &BlueprintName) -> Vec<InstanceId> {
@@ -194,7 +195,7 @@ impl Instances {
         self.by_name.insert(root.instance.clone(), id);
         self.by_blueprint.entry(instance.blueprint.clone()).or_default().insert(id);
         self.by_namespace.entry(root.key.namespace.clone()).or_default().insert(id);
-        self.all.insert(id, instance);
+        self.all.insert(id, Box::new(instance));
         id
     }
 
@@ -355,7 +356,7 @@ impl Hub {
     fn has_traces(&self, blueprint: &BlueprintName, root: &str, live: &Live) -> bool {
         let name = instance_name(blueprint, root, &live.uid);
         let served = live.body.pointer("/status/pemdas").is_some() && self.owns(blueprint, root);
-        let held = live.finalizers.iter().any(|it| it == FINALIZER || it == DELETION_FINALIZER);
+        let held = Finalizers::of(&name).hold(live);
         served || held || self.views.used_by(blueprint).any(|it| it.labelled.contains_key(&name))
     }
 

@@ -378,11 +378,7 @@ impl super::views::Views {
 /// A ConfigMap that is not there any more.
 fn nothing(name: &BlueprintName) -> Live {
     Live {
-        key: ObjectKey {
-            kind: KindKey::new("v1", "ConfigMap"),
-            namespace: name.namespace.clone(),
-            name: name.name.clone(),
-        },
+        key: ObjectKey::new(KindKey::new("v1", "ConfigMap"), name.namespace.clone(), name.name.clone()),
         uid: String::new(),
         resource_version: 0,
         generation: None,

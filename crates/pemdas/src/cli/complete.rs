@@ -18,8 +18,10 @@ use pemdas_kube::{
 
 use super::Arguments;
 
-/// How long a shell waits for a cluster.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a shell waits for a cluster, in seconds, where [`WAITING`] does not say otherwise.
+const PATIENCE: u64 = 2;
+/// The variable that says so: for clusters that are far away, and machines that are slow.
+const WAITING: &str = "PEMDAS_COMPLETE_SECONDS";
 /// The variable by which a shell asks for completions.
 pub(super) const ASKED: &str = "PEMDAS_COMPLETE";
 /// By this name `kubectl` asks a plugin for completions.
@@ -140,10 +142,15 @@ fn asked<T>(question: impl AsyncFnOnce(&Survey) -> Option<T>) -> Option<T> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let answer = runtime.block_on(async {
         let all = async { question(&Survey::new(connect(&target).await.ok()?)).await };
-        tokio::time::timeout(PATIENCE, all).await.ok().flatten()
+        tokio::time::timeout(patience(), all).await.ok().flatten()
     });
     runtime.shutdown_background();
     answer
+}
+
+fn patience() -> Duration {
+    let seconds = std::env::var(WAITING).ok().and_then(|it| it.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(PATIENCE))
 }
 
 /// The value of a flag among the words that were typed.

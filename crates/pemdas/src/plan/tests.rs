@@ -13,8 +13,7 @@ fn every_code_has_a_page() {
 }
 
 fn step(kind: &str, before: Option<Value>, after: Option<Value>) -> Step {
-    let object =
-        ObjectKey { kind: KindKey::new("v1", kind), namespace: "n".to_owned(), name: "x-abc".to_owned() };
+    let object = ObjectKey::new(KindKey::new("v1", kind), "n".to_owned(), "x-abc".to_owned());
     let verb = if before.is_some() { Verb::Change } else { Verb::Create };
     let slot = Slot::new("x", "");
     Step { slot, verb, object, once: false, state: None, before, after, unneeded: false }

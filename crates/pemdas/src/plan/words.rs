@@ -55,12 +55,12 @@ pub(crate) fn rounds(fate: &Fate) -> &[usize] {
 
 /// An object, with what is only known in a cluster left open: the name of a once's object.
 pub(crate) fn object(step: &Step) -> String {
-    let mut key: ObjectKey = step.object.clone();
+    let key = &step.object;
     if step.once
         && step.verb == Verb::Create
         && let Some((base, _)) = key.name.rsplit_once('-')
     {
-        key.name = format!("{base}-…");
+        return ObjectKey::new(key.kind.clone(), key.namespace.clone(), format!("{base}-…")).to_string();
     }
     key.to_string()
 }

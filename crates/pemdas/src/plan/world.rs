@@ -42,11 +42,11 @@ pub(super) fn of(
         }
         namespace => namespace,
     };
-    let key = ObjectKey {
-        kind: KindKey::new(api_version, kind),
-        namespace: namespace.to_owned(),
-        name: text("/metadata/name").to_owned(),
-    };
+    let key = ObjectKey::new(
+        KindKey::new(api_version, kind),
+        namespace.to_owned(),
+        text("/metadata/name").to_owned(),
+    );
     let objects = observed.objects(&Interests::default()).map_err(|it| vec![*it])?;
     let there = objects.iter().find(|(_, live)| live.key == key).map(|(_, live)| live.clone());
     let root = root(given, &key, there.as_ref());

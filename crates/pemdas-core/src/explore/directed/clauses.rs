@@ -372,7 +372,7 @@ pub(super) fn having_limits_what_is_kept_away() {
 pub(super) fn an_object_of_the_cluster_has_no_namespace() {
     let lab = Lab::new().template("z", "Zone", &[]).template("b", "Note", &["z"]);
     let mut sim = at_rest(&[lab.also("app", "z").also("app", "b")], json!({ "v": 1 }));
-    let zone = ObjectKey { kind: kind("Zone"), namespace: String::new(), name: "a-z".to_owned() };
+    let zone = ObjectKey::new(kind("Zone"), String::new(), "a-z".to_owned());
     let live = sim.live(&zone).expect("the zone").clone();
     assert!(live.body["metadata"].get("namespace").is_none());
     assert!(live.body["metadata"].get("ownerReferences").is_none(), "its owner would be in a namespace");

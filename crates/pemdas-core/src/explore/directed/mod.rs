@@ -56,7 +56,8 @@ use removal::{
     a_replacement_is_ready_before_the_old_goes, a_root_deleted_without_its_objects_leaves_them,
     a_terminating_namespace_ends, an_attempt_makes_what_comes_later_due,
     objects_of_a_root_that_was_not_seen_going_are_left, the_finalizer_comes_first,
-    the_nodes_of_the_deletion_run_first, what_holds_the_root_of_another_stays_on, what_is_to_stay_stays,
+    the_nodes_of_the_deletion_run_first, what_holds_a_root_for_another_blueprint_stays_on,
+    what_holds_the_root_of_another_stays_on, what_is_to_stay_stays,
     what_the_garbage_collector_takes_is_left_to_it, with_before_the_old_goes_first,
 };
 use report::{
@@ -154,6 +155,7 @@ properties! {
     an_attempt_makes_what_comes_later_due,
     a_replacement_is_ready_before_the_old_goes,
     with_before_the_old_goes_first,
+    what_holds_a_root_for_another_blueprint_stays_on,
     what_holds_the_root_of_another_stays_on,
     the_finalizer_comes_first,
     the_nodes_of_the_deletion_run_first,

@@ -10,7 +10,7 @@ use crate::decide::decide;
 use crate::explore::lab::{Lab, key};
 use crate::explore::sim::Sim;
 use crate::explore::zoo::{chain, diamond, drain, job, renamed, replaced};
-use crate::world::{FINALIZER, Fact, Lease};
+use crate::world::{Fact, Finalizers, Lease};
 
 pub(super) fn a_renamed_node_keeps_its_object() {
     let mut sim = at_rest(&[chain(), renamed()], json!({ "v": 1 }));
@@ -96,12 +96,13 @@ pub(super) fn what_holds_the_root_of_another_stays_on() {
     let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
     let held = key("Thing", "a-b");
     let mut live = (**sim.live(&held).unwrap()).clone();
-    live.finalizers.insert(FINALIZER.to_owned());
+    let theirs = Finalizers::of("another").removal;
+    live.finalizers.insert(theirs.clone());
     sim.cluster.store(live);
     delete_root(&mut sim);
     sim.settle();
     let left = sim.live(&held).expect("it is held");
-    assert!(left.terminating && left.finalizers.contains(FINALIZER));
+    assert!(left.terminating && left.finalizers.contains(&theirs));
     assert!(sim.root().is_some() && there(&sim, "Thing", "a-a"), "what it came after waits for its end");
     let mut live = (**left).clone();
     live.finalizers.clear();
@@ -111,10 +112,28 @@ pub(super) fn what_holds_the_root_of_another_stays_on() {
     clean(&sim);
 }
 
+/// Two blueprints may have the same root: the one that has ended does not let it go for both.
+pub(super) fn what_holds_a_root_for_another_blueprint_stays_on() {
+    let ours = Finalizers::of("u.0123456789ab");
+    assert_ne!(ours, Finalizers::of("u.ba9876543210"));
+    let theirs = Finalizers::of("u.ba9876543210");
+    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
+    let mut live = (**sim.root().unwrap()).clone();
+    live.finalizers.extend([theirs.removal.clone(), theirs.deletion.clone()]);
+    sim.cluster.store(live);
+    delete_root(&mut sim);
+    sim.settle();
+    let left = sim.root().expect("it is held");
+    assert!(!there(&sim, "Thing", "a-a") && !there(&sim, "Thing", "a-b"), "what we made is gone");
+    assert_eq!(left.finalizers, [theirs.deletion, theirs.removal].into());
+    clean(&sim);
+}
+
 pub(super) fn the_finalizer_comes_first() {
     let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
     sim.watcher = Some(Rc::new(|sim, action| {
-        let finalized = sim.root().is_some_and(|it| it.finalizers.contains(FINALIZER));
+        let ours = sim.world.root.finalizers();
+        let finalized = sim.root().is_some_and(|it| it.finalizers.contains(&ours.removal));
         (matches!(action, Action::Create { .. }) && !finalized)
             .then(|| "created before the finalizer".to_owned())
     }));
