@@ -96,18 +96,18 @@ fn described(fields: &[FieldContract], title: &str) -> String {
 }
 
 /// The fields of a record, or of the items of a list of them.
-fn inside<'c>(contract: &'c Contract, name: &str) -> &'c [FieldContract] {
+fn inside(contract: &Contract) -> &[FieldContract] {
     match &contract.form {
         Form::Record { fields, .. } => fields,
-        Form::Array(item) => inside(item, name),
-        Form::All(all) => all.iter().map(|it| inside(it, name)).find(|it| !it.is_empty()).unwrap_or_default(),
+        Form::Array(item) => inside(item),
+        Form::All(all) => all.iter().map(inside).find(|it| !it.is_empty()).unwrap_or_default(),
         _ => &[],
     }
 }
 
 fn field<'c>(fields: &'c [FieldContract], name: &str) -> &'c [FieldContract] {
     let found = fields.iter().find(|it| it.name == name).unwrap_or_else(|| panic!("no field {name}"));
-    let inside = inside(&found.contract, name);
+    let inside = inside(&found.contract);
     assert!(!inside.is_empty(), "{name} is no record: {:?}", found.contract);
     inside
 }
@@ -115,7 +115,7 @@ fn field<'c>(fields: &'c [FieldContract], name: &str) -> &'c [FieldContract] {
 fn scenarios() -> String {
     let library = load("import \"pemdas/test/v1.ncl\"");
     let contract = library.describe(&Place::at(["Scenario"])).expect("a contract");
-    let scenario = inside(&contract, "Scenario");
+    let scenario = inside(&contract);
     let steps = field(scenario, "steps");
     let mut text = "\n## Scenarios\n\n`import \"pemdas/test/v1.ncl\"` exports all of the above, `Scenario` and `Scenarios` ([test](../test.md)).\n".to_owned();
     text.push_str(&described(scenario, "A scenario"));

@@ -5,12 +5,14 @@
 //!
 //! | block | what is done |
 //! | --- | --- |
-//! | any language with `file=PATH` | it is saved there; a blueprint has to pass `pemdas check` without a warning |
+//! | any language with `file=PATH` | it is saved there |
+//! | `nickel` that is a blueprint | it passes `pemdas check` without a warning, unless it is in a page of a diagnostic |
+//! | `yaml` | it is YAML |
 //! | `console` | every line that begins with `$ ` is typed; what stands below it is seen |
 //! | `console demo=EXAMPLE` | the same, while `pemdas demo EXAMPLE` runs, with its kubeconfig |
 //! | `console cluster` | the same on a real control plane: `tests/examples` does that |
 //!
-//! What stands in `nickel` blocks without a file is judged by the tests of `pemdas-nickel`.
+//! A page beside a `main.ncl` is played in its own folder. Fragments in `nickel` blocks are judged by the tests of `pemdas-nickel`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says so by panicking")]
 
 mod desk;
@@ -29,6 +31,7 @@ use std::{
 
 use desk::Desk;
 use page::{Block, blocks, pages_below};
+use serde_json::Value;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -58,37 +61,50 @@ fn played(desk: &Desk, folder: &Path, block: &Block, text: &str, place: &str) ->
     seen.collect()
 }
 
+/// Looks at what a page shows beside terminals: manifests are YAML, and blueprints pass `pemdas check`, unless the page is there to
+/// show what does not.
+fn look_at(desk: &Desk, block: &Block, inside: &str, place: &str, shows_mistakes: bool) {
+    if block.is("yaml") {
+        let read: Result<Vec<Value>, _> = serde_saphyr::from_multiple(inside);
+        assert!(read.is_ok(), "{place}: {read:?}");
+    }
+    let file = block.named("file").map_or_else(|| format!("block-{}/main.ncl", block.line), str::to_owned);
+    let is_blueprint = block.is("nickel") && inside.contains("| Blueprint");
+    if block.named("file").is_some() || is_blueprint {
+        desk.save(&file, inside);
+    }
+    if is_blueprint && !shows_mistakes {
+        let (status, seen) =
+            desk.type_in(&desk.folder(), &format!("pemdas check --deny-warnings {file}"), None);
+        assert_eq!(status, Some(0), "{place}:\n{seen}");
+    }
+}
+
 /// Plays a page; how it has to read, and how many commands there are.
-fn play(path: &Path, folder: Option<&Path>) -> (String, usize) {
+fn play(path: &Path) -> (String, usize) {
     let page = fs::read_to_string(path).unwrap();
-    let name = path.display();
     let desk = Desk::new();
-    let mut text = page.clone();
-    let mut commands = 0;
-    // From behind, so that places stay what they are; blocks are played from the beginning.
+    // A page beside a blueprint speaks of that; others bring what they speak of.
+    let beside = path.parent().filter(|it| it.join("main.ncl").is_file());
+    let folder = beside.map_or_else(|| desk.folder(), Path::to_path_buf);
+    let of_an_example = path.starts_with(root().join("examples"));
+    let shows_mistakes = path.starts_with(root().join("docs/diagnostics"));
     let mut changes = Vec::new();
     for block in blocks(&page) {
-        let place = format!("{name}:{}", block.line);
+        let place = format!("{}:{}", path.display(), block.line);
         let inside = &page[block.range.clone()];
-        if let Some(file) = block.named("file") {
-            desk.save(file, inside);
-            if block.is("nickel") && inside.contains("| Blueprint") {
-                let check = format!("pemdas check --deny-warnings {file}");
-                let (status, seen) = desk.type_in(&desk.folder(), &check, None);
-                assert_eq!(status, Some(0), "{place}:\n{seen}");
-            }
-        } else if block.is("console") && !block.has("cluster") {
-            // The pages of examples are played on clusters by others, but for what needs none.
-            if folder.is_some() && !inside.starts_with("$ pemdas ") {
-                continue;
-            }
-            let folder = folder.map_or_else(|| desk.folder(), Path::to_path_buf);
+        look_at(&desk, &block, inside, &place, shows_mistakes);
+        // What examples do on clusters is done by others.
+        let elsewhere = block.has("cluster") || (of_an_example && !inside.starts_with("$ pemdas "));
+        if block.is("console") && !elsewhere {
             let seen = played(&desk, &folder, &block, inside, &place);
-            commands += seen.len();
-            changes.push((block.range.clone(), renewed(inside, &seen)));
+            changes.push((block.range.clone(), renewed(inside, &seen), seen.len()));
         }
     }
-    for (range, new) in changes.into_iter().rev() {
+    let commands = changes.iter().map(|(.., commands)| commands).sum();
+    let mut text = page.clone();
+    // From behind, so that places stay what they are.
+    for (range, new, _) in changes.into_iter().rev() {
         text.replace_range(range, &new);
     }
     (text, commands)
@@ -117,7 +133,7 @@ fn what_the_pages_show_is_what_the_commands_say() {
     let (all, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
         while let Some(path) = { pages.lock().unwrap().pop() } {
-            let (today, commands) = play(&path, None);
+            let (today, commands) = play(&path);
             all.fetch_add(commands, Ordering::Relaxed);
             wrong.lock().unwrap().extend(compare(&path, &today).err());
         }
@@ -137,7 +153,7 @@ fn what_the_pages_of_examples_show_is_what_the_commands_say() {
     for entry in fs::read_dir(root().join("examples")).unwrap() {
         let folder = entry.unwrap().path();
         let path = folder.join("README.md");
-        let (today, commands) = play(&path, Some(&folder));
+        let (today, commands) = play(&path);
         assert!(commands > 0, "{} shows no command", path.display());
         wrong.extend(compare(&path, &today).err());
     }
@@ -156,7 +172,7 @@ fn a_page_that_shows_something_else_is_noticed() {
     let path = folder.path().join("page.md");
     let shows = |seen: &str| format!("```text file=a/b\nx\n```\n\n```console\n$ cat a/b\n{seen}\n```\n");
     fs::write(&path, shows("y")).unwrap();
-    let (today, commands) = play(&path, None);
+    let (today, commands) = play(&path);
     assert_eq!((today.as_str(), commands), (shows("x").as_str(), 1));
     assert!(compare(&path, &today).is_err());
 }
