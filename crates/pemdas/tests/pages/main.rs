@@ -140,7 +140,9 @@ fn what_the_pages_show_is_what_the_commands_say() {
     };
     // Most of them wait for something else than a processor.
     std::thread::scope(|scope| {
-        [(); 4].map(|()| scope.spawn(work)).into_iter().for_each(|it| it.join().unwrap())
+        for _ in 0..4 {
+            scope.spawn(work);
+        }
     });
     let (all, wrong) = (all.into_inner(), wrong.into_inner().unwrap());
     assert!(all > 40, "the pages show only {all} commands");
