@@ -9,7 +9,7 @@
 mod reading;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pemdas_core::blueprint::Clause;
 use pemdas_nickel::{Evaluator as _, InProcess, Limits, Place, Sources, outline};
@@ -21,13 +21,37 @@ struct Block {
     text: String,
 }
 
-fn pages(directory: &str) -> Vec<PathBuf> {
-    let mut pages: Vec<PathBuf> = std::fs::read_dir(reading::workspace(directory))
-        .unwrap_or_else(|error| panic!("{directory}: {error}"))
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(directory)
+        .unwrap_or_else(|error| panic!("{}: {error}", directory.display()))
         .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
         .collect();
-    pages.sort();
+    entries.sort();
+    entries
+}
+
+fn is_page(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "md")
+}
+
+fn pages(directory: &str) -> Vec<PathBuf> {
+    entries(&reading::workspace(directory)).into_iter().filter(|path| is_page(path)).collect()
+}
+
+/// All pages but those of the reference and of the diagnostics.
+fn other_pages() -> Vec<PathBuf> {
+    let mut pages = Vec::new();
+    let mut folders = vec![reading::workspace("docs")];
+    while let Some(folder) = folders.pop() {
+        for path in entries(&folder) {
+            if is_page(&path) {
+                pages.push(path);
+            } else if path.is_dir() && !path.ends_with("docs/language") && !path.ends_with("docs/diagnostics")
+            {
+                folders.push(path);
+            }
+        }
+    }
     pages
 }
 
@@ -109,6 +133,22 @@ fn samples_of_the_reference_work() {
     all.iter().for_each(|block| run(block, &names));
 }
 
+/// What is saved as a file is judged where the pages are played: `crates/pemdas/tests/pages`. Scenarios are played there, or by the
+/// tests of their own page.
+#[test]
+fn samples_of_other_pages_work() {
+    let names = library_names();
+    let all: Vec<Block> = other_pages()
+        .iter()
+        .flat_map(blocks)
+        .filter(|it| {
+            !it.words.iter().any(|word| word.starts_with("file=")) && !it.text.contains("| Scenarios")
+        })
+        .collect();
+    assert!(all.len() > 4, "the pages have samples: {}", all.len());
+    all.iter().for_each(|block| run(block, &names));
+}
+
 #[test]
 fn pages_of_diagnostics_show_what_gives_them_and_what_does_not() {
     let names = library_names();
@@ -133,8 +173,9 @@ fn pages_of_diagnostics_show_what_gives_them_and_what_does_not() {
 
 #[test]
 fn nothing_of_the_language_is_left_out_of_the_reference() {
-    let reference: String =
-        pages("docs/language").iter().map(|page| std::fs::read_to_string(page).expect("a page")).collect();
+    // By those who wrote it: the page that is made from the library leaves nothing out.
+    let written = pages("docs/language").into_iter().filter(|page| !page.ends_with("library.md"));
+    let reference: String = written.map(|page| std::fs::read_to_string(page).expect("a page")).collect();
     let words: BTreeSet<&str> = reference.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).collect();
     let clauses = Clause::ALL.iter().map(|clause| clause.name().to_owned());
     let missing: Vec<String> =

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this program speaks to the terminal")]
 
 mod command;
+mod site;
 mod steps;
 mod tools;
 

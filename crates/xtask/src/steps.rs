@@ -4,7 +4,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use crate::command::{cargo, succeed};
-use crate::tools;
+use crate::{site, tools};
 
 /// One check: its name, what it is for, and what it runs.
 pub(crate) struct Step {
@@ -19,6 +19,11 @@ pub(crate) const ALL: &[Step] = &[
     Step { name: "clippy", about: "no lint is violated, in any target", run: clippy },
     Step { name: "deny", about: "licences, sources and bans of the dependencies", run: deny },
     Step { name: "docs", about: "rustdoc has no complaint", run: docs },
+    Step {
+        name: "site",
+        about: "the documentation as a site, with every page and every link",
+        run: site::build,
+    },
     Step { name: "testbed", about: "the real cluster's programs are there", run: testbed },
     Step { name: "test", about: "unit, integration and real-cluster tests", run: test },
     Step { name: "doctest", about: "the examples in the documentation", run: doctest },

@@ -6,16 +6,26 @@ use std::process::Command;
 use crate::command::{cargo, succeed};
 
 const CARGO_DENY: &str = "0.20.2";
+const MDBOOK: &str = "0.5.4";
 
 /// The path of cargo-deny, installed if it is missing.
 pub(crate) fn cargo_deny() -> Result<PathBuf, String> {
-    let root = cache()?.join(format!("tools/cargo-deny-{CARGO_DENY}"));
-    let program = root.join("bin/cargo-deny");
+    installed("cargo-deny", CARGO_DENY, &[])
+}
+
+/// The path of mdBook, installed if it is missing: without its server, which nobody needs for building.
+pub(crate) fn mdbook() -> Result<PathBuf, String> {
+    installed("mdbook", MDBOOK, &["--no-default-features", "--features=search"])
+}
+
+fn installed(name: &str, version: &str, features: &[&str]) -> Result<PathBuf, String> {
+    let root = cache()?.join(format!("tools/{name}-{version}"));
+    let program = root.join("bin").join(name);
     if !program.is_file() {
-        println!("    installing cargo-deny {CARGO_DENY} (once, some minutes)");
-        // Unoptimised: it takes a third of the time to build, and checks in a second all the same.
-        let mut install = cargo(&["install", "--locked", "--debug", "--quiet", "cargo-deny"]);
-        install.arg(format!("--version=={CARGO_DENY}")).arg("--root").arg(&root);
+        println!("    installing {name} {version} (once, some minutes)");
+        // Unoptimised: it takes a third of the time to build, and does its work in a second all the same.
+        let mut install = cargo(&["install", "--locked", "--debug", "--quiet", name]);
+        install.arg(format!("--version=={version}")).args(features).arg("--root").arg(&root);
         // Its own build must not see how ours is set up.
         install.env_remove("RUSTFLAGS").env_remove("CARGO_TARGET_DIR").current_dir(cache()?);
         succeed(&mut install)?;

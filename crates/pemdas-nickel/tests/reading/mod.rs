@@ -37,6 +37,7 @@ pub(crate) fn yaml(path: &Path) -> Value {
 }
 
 /// Diagnostics as a person would want to read them in a failed test.
+#[allow(dead_code, reason = "not every test file shows diagnostics")]
 pub(crate) fn shown(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     let mut text = String::new();
     for diagnostic in diagnostics {

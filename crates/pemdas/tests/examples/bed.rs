@@ -16,7 +16,11 @@ use std::{
 use pemdas_testbed::{Cluster, Level};
 use serde_json::{Value, json};
 
-use crate::shell::Shell;
+use crate::{
+    page::{blocks, pages_below},
+    said,
+    shell::Shell,
+};
 
 pub(crate) struct Bed {
     shell: Shell,
@@ -84,6 +88,29 @@ impl Bed {
                 scope.spawn(|| self.shell.play(page, "On a cluster", &|| self.last_words()));
             }
         });
+    }
+
+    /// Does what the pages of the documentation do on a cluster, each in a folder with the files that it shows.
+    pub(crate) fn read(&self) {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let mut commands = 0;
+        for path in pages_below(&docs) {
+            let page = fs::read_to_string(&path).unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            for block in blocks(&page) {
+                let text = &page[block.range.clone()];
+                if let Some(file) = block.named("file") {
+                    let file = folder.path().join(file);
+                    fs::create_dir_all(file.parent().unwrap()).unwrap();
+                    fs::write(file, text).unwrap();
+                } else if block.is("console") && block.has("cluster") {
+                    let place = format!("{}:{}", path.display(), block.line);
+                    commands +=
+                        self.shell.follow(&place, folder.path(), said::steps(text), &|| self.last_words());
+                }
+            }
+        }
+        assert!(commands > 4, "the pages do only {commands} things on a cluster");
     }
 
     /// Kills and restarts the operator while something goes on; how often.

@@ -3,6 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
 
 mod bed;
+#[path = "../pages/page.rs"]
+mod page;
+#[path = "../said/mod.rs"]
+mod said;
 #[path = "../shell/mod.rs"]
 mod shell;
 
@@ -13,7 +17,9 @@ const PAGES: [&str; 5] = ["web-app", "redis-cache", "blue-green", "namespace-def
 
 #[test]
 fn the_pages_of_the_examples_are_true() {
-    Bed::new().play(&PAGES);
+    let bed = Bed::new();
+    bed.play(&PAGES);
+    bed.read();
 }
 
 /// The seed is fixed, so that a failure can be looked for again; what the moments hit is up to the machine.

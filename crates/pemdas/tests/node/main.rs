@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
 
 mod bed;
+#[path = "../said/mod.rs"]
+mod said;
 #[path = "../shell/mod.rs"]
 mod shell;
 

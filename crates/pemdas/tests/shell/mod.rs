@@ -9,6 +9,8 @@ use std::{
 
 use pemdas_testbed::Cluster;
 
+use crate::said;
+
 /// A person's shell, with kubectl and pemdas at hand.
 pub(crate) struct Shell {
     cluster: &'static Cluster,
@@ -46,21 +48,33 @@ impl Shell {
         said.trim().to_owned()
     }
 
-    /// Plays a section of an example's page. What comes after a command must be what it says; `…` stands for
-    /// anything within a line, and a line of nothing else for any lines.
+    /// Plays a section of an example's page. What comes after a command must be what it says.
     pub(crate) fn play(&self, example: &str, section: &str, trouble: &dyn Fn() -> String) {
         let folder = examples().join(example);
         let page = fs::read_to_string(folder.join("README.md")).unwrap();
         let steps = steps(&page, section);
         assert!(!steps.is_empty(), "{example} shows nothing under `{section}`");
+        self.follow(example, &folder, steps, trouble);
+    }
+
+    /// Types commands, after each of which has to be seen what is shown; how many.
+    pub(crate) fn follow(
+        &self,
+        place: &str,
+        folder: &Path,
+        steps: Vec<(String, String)>,
+        trouble: &dyn Fn() -> String,
+    ) -> usize {
+        let count = steps.len();
         for (command, expected) in steps {
-            let (_, said) = self.try_to(&folder, &command);
+            let (_, seen) = self.try_to(folder, &command);
             assert!(
-                fits(&expected, &said),
-                "the page of {example} shows\n$ {command}\n{expected}\nand what was seen is\n{said}\n{}",
+                said::fits(&expected, &seen),
+                "the page of {place} shows\n$ {command}\n{expected}\nand what was seen is\n{seen}\n{}",
                 trouble()
             );
         }
+        count
     }
 }
 
@@ -74,63 +88,13 @@ fn steps(page: &str, section: &str) -> Vec<(String, String)> {
     let heading = format!("\n## {section}\n");
     let Some((_, text)) = page.split_once(&heading) else { return Vec::new() };
     let text = text.split("\n## ").next().unwrap_or_default();
-    let mut steps: Vec<(String, String)> = Vec::new();
-    for block in text.split("```console\n").skip(1) {
-        let block = block.split("```").next().unwrap_or_default();
-        let mut unfinished = false;
-        for line in block.lines() {
-            if let Some(command) = line.strip_prefix("$ ") {
-                steps.push((command.to_owned(), String::new()));
-                unfinished = command.ends_with('\\');
-            } else if let (true, Some((command, _))) = (unfinished, steps.last_mut()) {
-                command.push('\n');
-                command.push_str(line);
-                unfinished = line.ends_with('\\');
-            } else if let Some((_, seen)) = steps.last_mut() {
-                seen.push_str(line);
-                seen.push('\n');
-            }
-        }
-    }
-    steps
-}
-
-fn fits(expected: &str, said: &str) -> bool {
-    let expected: Vec<_> = expected.lines().map(str::trim_end).collect();
-    let said: Vec<_> = said.lines().map(str::trim_end).collect();
-    lines_fit(&expected, &said)
-}
-
-fn lines_fit(expected: &[&str], said: &[&str]) -> bool {
-    match (expected.split_first(), said.split_first()) {
-        (None, None) => true,
-        (Some((&"…", rest)), _) => (0..=said.len()).any(|skipped| lines_fit(rest, &said[skipped..])),
-        (Some((line, rest)), Some((first, others))) => line_fits(line, first) && lines_fit(rest, others),
-        _ => false,
-    }
-}
-
-fn line_fits(expected: &str, said: &str) -> bool {
-    let mut parts = expected.split('…');
-    let Some(mut rest) = parts.next().and_then(|first| said.strip_prefix(first)) else { return false };
-    let mut open = false;
-    for part in parts {
-        let Some(at) = (if part.is_empty() { Some(rest.len()) } else { rest.find(part) }) else {
-            return false;
-        };
-        rest = &rest[at + part.len()..];
-        open = part.is_empty();
-    }
-    open || rest.is_empty()
+    let blocks = text.split("```console\n").skip(1).filter_map(|it| it.split("```").next());
+    blocks.flat_map(said::steps).collect()
 }
 
 #[test]
-fn a_page_is_read_as_it_is_meant() {
-    let page = "# x\n## On a cluster\nwords\n```console\n$ one \\\n  two\nseen\n$ three\n```\n## Next\n```console\n$ four\n```\n";
-    let found = steps(page, "On a cluster");
-    assert_eq!(found[0], ("one \\\n  two".to_owned(), "seen\n".to_owned()));
-    assert_eq!(found[1], ("three".to_owned(), String::new()));
-    assert_eq!(found.len(), 2);
-    assert!(fits("a … c\n", "a b c\n") && fits("a …", "a b") && fits("…\nc", "a\nb\nc"));
-    assert!(!fits("a … c\n", "a b d\n") && !fits("a", "a\nb") && !fits("a\nb", "a") && !fits("a …c", "b …c"));
+fn a_section_ends_where_the_next_begins() {
+    let page =
+        "# x\n## On a cluster\nwords\n```console\n$ one\nseen\n```\n## Next\n```console\n$ four\n```\n";
+    assert_eq!(steps(page, "On a cluster"), [("one".to_owned(), "seen\n".to_owned())]);
 }
