@@ -35,8 +35,9 @@ fn what_the_pages_show_is_what_the_commands_say() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut pages: Vec<PathBuf> =
         ["docs/demo.md", "docs/plan.md", "docs/test.md"].map(|it| root.join(it)).into();
-    for entry in std::fs::read_dir(root.join("examples")).unwrap() {
-        pages.push(entry.unwrap().path().join("README.md"));
+    for folder in ["examples", "docs/comparisons"] {
+        let entries = std::fs::read_dir(root.join(folder)).unwrap().map(|it| it.unwrap().path());
+        pages.extend(entries.filter(|it| it.join("main.ncl").is_file()).map(|it| it.join("README.md")));
     }
     for path in pages {
         let page = std::fs::read_to_string(&path).unwrap();
