@@ -3,6 +3,7 @@
 
 mod access;
 mod boxed;
+mod by_hand;
 mod definitions;
 mod events;
 mod lease;

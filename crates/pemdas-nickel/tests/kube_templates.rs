@@ -48,6 +48,28 @@ fn template(body: &str) -> Vec<String> {
 const NOTHING: [&str; 0] = [];
 
 #[test]
+fn a_template_that_is_no_function_is_looked_at_too() {
+    let broken = r#"{ apiVersion = "v1", kind = "ConfigMap", metadata.name = "one", dat.a = "b" }"#;
+    let expected = ["PM0301 `dat` (did you mean data?)"];
+    assert_eq!(told(&blueprint(&format!("it.template = {broken}"))), expected);
+    assert_eq!(told(&blueprint(&format!("it = {{ template = {broken} }}"))), expected);
+    assert_eq!(told(&blueprint_with(&format!("let one = {broken} in"), "it.template = one")), expected);
+    let made = format!("let made = fun name_ => {broken} & {{ metadata.labels.of = name_ }} in");
+    assert_eq!(told(&blueprint_with(&made, r#"it.template = made "x""#)), expected);
+    let curried = format!("let made = fun name_ => fun the => {broken} in");
+    let found = told(&blueprint_with(&curried, r#"it.template = made "x""#));
+    assert_eq!(found, expected, "a function that makes the template");
+    let right = r#"{ apiVersion = "v1", kind = "ConfigMap", metadata.name = "one", data.a = "b" }"#;
+    assert_eq!(told(&blueprint(&format!("it.template = {right}"))), NOTHING);
+    assert_eq!(
+        told(&blueprint(r#"it.template = { apiVersion = "v1", kind = "ConfgMap", metadata.name = "one" }"#))
+            .len(),
+        1,
+        "told once"
+    );
+}
+
+#[test]
 fn a_misspelt_and_a_mistyped_field_are_told_where_they_stand() {
     let found = template(
         r#"{

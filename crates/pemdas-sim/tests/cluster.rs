@@ -338,3 +338,31 @@ fn a_service_answers_what_the_scenario_says_while_something_ready_is_behind_it()
     let silent = get(&mut cluster, &format!("{services}/silent:80/proxy/live"));
     assert_eq!(silent, (503, json!("error trying to reach service: connect: connection refused")));
 }
+
+#[test]
+fn a_claim_goes_when_nobody_uses_it() {
+    let mut cluster = cluster();
+    let claims = "/api/v1/namespaces/default/persistentvolumeclaims";
+    let claim = json!({ "metadata": { "name": "data" }, "spec": {
+        "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } },
+    } });
+    send(&mut cluster, Method::Post, claims, &claim);
+    let jobs = "/apis/batch/v1/namespaces/default/jobs";
+    let job = json!({ "metadata": { "name": "user" }, "spec": { "ttlSecondsAfterFinished": 60, "template": { "spec": {
+        "restartPolicy": "Never",
+        "containers": [{ "name": "a", "image": "a" }],
+        "volumes": [{ "name": "data", "persistentVolumeClaim": { "claimName": "data" } }],
+    } } } });
+    send(&mut cluster, Method::Post, jobs, &job);
+    let (claim, job) = (format!("{claims}/data"), format!("{jobs}/user"));
+    cluster.advance(START.after(500));
+    send(&mut cluster, Method::Delete, &claim, &Value::Null);
+    let mut there = |at: u64, path: &str| {
+        cluster.advance(START.after(at));
+        send(&mut cluster, Method::Get, path, &Value::Null).0 == 200
+    };
+    assert!(there(900, &claim), "the Job runs");
+    assert!(!there(2_000, &claim), "it has ended");
+    assert!(there(60_000, &job), "a Job that ended is kept as long as it says");
+    assert!(!there(62_000, &job));
+}

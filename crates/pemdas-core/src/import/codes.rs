@@ -20,6 +20,8 @@ pub const TOO_MUCH: &str = "PM0608";
 pub const LEFT_OUT: &str = "PM0609";
 /// The draft does not give the objects again.
 pub const NOT_THE_SAME: &str = "PM0610";
+/// Nothing is known of a kind.
+pub const CUSTOM_KIND: &str = "PM0611";
 
 /// All of them.
 pub const ALL: &[&str] = &[
@@ -33,4 +35,5 @@ pub const ALL: &[&str] = &[
     TOO_MUCH,
     LEFT_OUT,
     NOT_THE_SAME,
+    CUSTOM_KIND,
 ];

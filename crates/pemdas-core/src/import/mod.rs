@@ -19,7 +19,7 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -144,6 +144,7 @@ pub fn draft(given: Vec<Given>, wishes: &Wishes) -> (Option<Draft>, Vec<Diagnost
 fn read(given: Vec<Given>, wishes: &Wishes, problems: &mut Vec<Diagnostic>) -> Vec<Object> {
     let defined = definitions(&given);
     let mut objects = Vec::new();
+    let mut strangers = BTreeSet::new();
     for Given { file, mut tree } in given {
         let at = |tree: &Tree| tree.at.map(|at| Span { file: file.clone(), start: at.0, end: at.1 });
         let text = |path: &[&str]| tree.text(path).unwrap_or_default().to_owned();
@@ -158,7 +159,16 @@ fn read(given: Vec<Given>, wishes: &Wishes, problems: &mut Vec<Diagnostic>) -> V
         let scope = match Kind::find(&api_version, &kind) {
             Ok(found) => Some(found.scope),
             Err(UnknownKind::Custom) => {
-                defined.get(&(group_of(&api_version).to_owned(), kind.clone())).copied()
+                let named = (group_of(&api_version).to_owned(), kind.clone());
+                let scope = defined.get(&named).copied();
+                if scope.is_none() && strangers.insert(named) {
+                    let note = stranger(&api_version, &kind);
+                    problems.push(match tree.get("kind").and_then(at) {
+                        Some(span) => note.at(span, ""),
+                        None => note,
+                    });
+                }
+                scope
             }
             Err(why) => {
                 let problem = unknown_kind(&api_version, &kind, &why);
@@ -244,6 +254,15 @@ fn unknown_kind(api_version: &str, kind: &str, why: &UnknownKind) -> Diagnostic 
         }
         UnknownKind::Misspelt(None) | UnknownKind::Custom => problem,
     }
+}
+
+/// A kind that is neither of Kubernetes nor defined by one of the objects.
+fn stranger(api_version: &str, kind: &str) -> Diagnostic {
+    let message = format!(
+        "nothing is known of the kind {kind} of {api_version}: it is imported as it is, as one that lives in namespaces"
+    );
+    Diagnostic::remark(codes::CUSTOM_KIND, message)
+        .hint("with its CustomResourceDefinition among the objects, its scope is known")
 }
 
 fn refuse_doubles(objects: &[Object], problems: &mut Vec<Diagnostic>) {

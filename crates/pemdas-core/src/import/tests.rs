@@ -44,6 +44,20 @@ fn words_become_names() {
 }
 
 #[test]
+fn a_setting_that_says_the_host_is_the_host() {
+    let ingress = json!({ "apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": { "name": "shop" },
+        "spec": { "rules": [{ "host": "shop.example.com" }] } });
+    let settings = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "shop-settings" },
+        "data": { "HOST": "shop.example.com", "OTHER": "shop.example.org", "AGAIN": "shop.example.org" } });
+    let draft = drafted(&[settings, ingress]);
+    let names: Vec<_> = draft.parameters.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["host"], "what has the name of the instance in it is no parameter of its own");
+    let settings = format!("{:?}", draft.nodes[0].template);
+    assert!(settings.contains("Parameter(\"host\")"), "{settings}");
+    assert_eq!(draft.rendered().len(), 2);
+}
+
+#[test]
 fn the_same_value_is_one_parameter_and_counts_are_not() {
     let server = |name: &str, image: &str| {
         json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": name }, "spec": { "replicas": 2,

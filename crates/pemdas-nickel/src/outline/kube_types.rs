@@ -3,7 +3,7 @@
 use pemdas_core::blueprint::{Blueprint, Body, Node, ObjectIdentity, RootTarget};
 use pemdas_core::diagnostic::Span;
 use pemdas_core::kube_types::Purpose;
-use pemdas_core::kube_types::template_tree::{check, check_named, unknown_kind};
+use pemdas_core::kube_types::template_tree::{Form, Tree, check, check_named, unknown_kind};
 
 use super::outliner::{Outliner, Spot};
 use super::template_tree;
@@ -45,11 +45,10 @@ fn described<'b>(
 
 impl Outliner<'_> {
     fn template(&mut self, spot: &Spot, object: &ObjectIdentity, function: &Span, purpose: Purpose) {
-        let Some(literal) = self.literal_of(spot, Some(function)) else {
+        let Some(tree) = self.written(spot, function) else {
             // Made by something that cannot be followed: its kind may be known all the same.
             return self.served_kind(object, function);
         };
-        let tree = template_tree::of_function(self.trees, literal);
         let found = match (object.api_version.known(), object.kind.known()) {
             (Some(api_version), Some(kind)) => check_named(&tree, api_version, kind, purpose),
             // The evaluator could not tell, perhaps because of a contract on the template: what is written may.
@@ -58,9 +57,18 @@ impl Outliner<'_> {
         self.diagnostics.extend(found);
     }
 
+    /// What is written as a template: the body of a function, or the object itself.
+    fn written(&self, spot: &Spot, function: &Span) -> Option<Tree> {
+        if let Some(literal) = self.literal_of(spot, Some(function)) {
+            return Some(template_tree::of_function(self.trees, literal));
+        }
+        let tree = template_tree::of_value(self.trees, self.trees.value_of(&spot.path)?);
+        matches!(tree.form, Form::Record { .. } | Form::Either(_)).then_some(tree)
+    }
+
     /// The role that a binding always binds, as far as that is written down.
     pub(super) fn role_of(&self, spot: &Spot, function: &Span) -> Option<(String, String)> {
-        let tree = template_tree::of_function(self.trees, self.literal_of(spot, Some(function))?);
+        let tree = self.written(spot, function)?;
         let role = tree.field("roleRef")?;
         Some((role.field("kind")?.as_text()?.to_owned(), role.field("name")?.as_text()?.to_owned()))
     }

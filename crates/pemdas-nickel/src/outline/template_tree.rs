@@ -30,6 +30,11 @@ pub(super) fn of_function<'a>(trees: &'a Trees<'a>, function: At<'a>) -> Tree {
     }
 }
 
+/// The tree of an expression.
+pub(super) fn of_value<'a>(trees: &'a Trees<'a>, value: At<'a>) -> Tree {
+    Reader::new(trees).tree(value, MAX_DEPTH)
+}
+
 struct Reader<'a> {
     trees: &'a Trees<'a>,
     nodes: usize,

@@ -115,7 +115,7 @@ fn owner(server: &mut Server, now: Time, objects: &[(Key, Value)], key: &Key, ob
     false
 }
 
-fn drop_finalizer(server: &mut Server, now: Time, key: &Key, object: &Value, name: &str) -> bool {
+pub(super) fn drop_finalizer(server: &mut Server, now: Time, key: &Key, object: &Value, name: &str) -> bool {
     let Some(path) = path_of(server, key) else { return false };
     let kept: Vec<String> = meta::finalizers(object).into_iter().filter(|it| it != name).collect();
     let kept = if kept.is_empty() { Value::Null } else { json!(kept) };

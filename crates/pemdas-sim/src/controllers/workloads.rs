@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::garbage::drop_finalizer;
 use super::statuses::{self, Stage};
 use super::{path_of, send};
 use crate::api::Method;
@@ -93,6 +94,9 @@ const PLAYED: &[(&str, &str, &str)] = &[
     ("policy", "poddisruptionbudgets", "PodDisruptionBudget"),
 ];
 
+/// What keeps a claim that is in use.
+const CLAIM_IN_USE: &str = "kubernetes.io/pvc-protection";
+
 /// What the players remember.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Workloads {
@@ -133,11 +137,18 @@ impl Workloads {
                 alive.insert(uid, (spec, since));
                 if meta::is_deleting(&object) {
                     changed |= end_pod(server, now, kind, &key);
+                    changed |= release_claim(server, now, kind, &key, &object);
                     continue;
                 }
-                let (stage, next) = stage(self.scenario.behaviour(kind, &object), since, now);
+                let behaviour = self.scenario.behaviour(kind, &object);
+                let (stage, next) = stage(behaviour, since, now);
+                let kept_until = kept_until(kind, &object, &stage, since.after(behaviour.after));
+                if kept_until.is_some_and(|it| it <= now) {
+                    changed |= remove(server, now, &key);
+                    continue;
+                }
                 changed |= play(server, now, kind, &key, &object, &stage);
-                if let Some(next) = next {
+                for next in next.into_iter().chain(kept_until) {
                     self.next = Some(self.next.map_or(next, |other| other.min(next)));
                 }
             }
@@ -175,6 +186,40 @@ fn end_pod(server: &mut Server, now: Time, kind: &str, key: &Key) -> bool {
     }
     let Some(path) = path_of(server, key) else { return false };
     let body = json!({ "gracePeriodSeconds": 0 });
+    let before = server.store().revision();
+    send(server, now, Method::Delete, &path, "application/json", &body);
+    server.store().revision() != before
+}
+
+/// A claim that is to go is kept as long as a pod uses it, of its own or of a workload, whose pods are played and not made.
+fn release_claim(server: &mut Server, now: Time, kind: &str, key: &Key, claim: &Value) -> bool {
+    if kind != "PersistentVolumeClaim" || !meta::finalizers(claim).iter().any(|it| it == CLAIM_IN_USE) {
+        return false;
+    }
+    let is_it =
+        |volume: &Value| volume.pointer("/persistentVolumeClaim/claimName") == Some(&json!(key.name()));
+    let has_it = |object: &Value| {
+        let places = ["/spec/volumes", "/spec/template/spec/volumes"];
+        places.iter().filter_map(|it| object.pointer(it)?.as_array()).flatten().any(is_it)
+    };
+    let used = PLAYED.iter().any(|(group, plural, kind)| {
+        let id = ResourceId { group: (*group).to_owned(), plural: (*plural).to_owned() };
+        let runs = |it: &Value| *kind != "Job" || it.pointer("/status/active").is_some();
+        server.store().list(&id, key.namespace(), None).any(|(_, it)| has_it(it) && runs(it))
+    });
+    !used && drop_finalizer(server, now, key, claim, CLAIM_IN_USE)
+}
+
+/// When a Job that has ended is cleaned up, if it says so.
+fn kept_until(kind: &str, object: &Value, stage: &Stage, ended: Time) -> Option<Time> {
+    let has_ended = kind == "Job" && *stage != Stage::Progressing;
+    let seconds = object.pointer("/spec/ttlSecondsAfterFinished").and_then(Value::as_u64)?;
+    has_ended.then(|| ended.after(seconds.saturating_mul(1_000)))
+}
+
+fn remove(server: &mut Server, now: Time, key: &Key) -> bool {
+    let Some(path) = path_of(server, key) else { return false };
+    let body = json!({ "propagationPolicy": "Foreground" });
     let before = server.store().revision();
     send(server, now, Method::Delete, &path, "application/json", &body);
     server.store().revision() != before

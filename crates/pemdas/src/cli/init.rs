@@ -1,6 +1,12 @@
 //! `pemdas init`: a new blueprint.
 
-use std::{collections::BTreeMap, path::PathBuf};
+mod ask;
+
+use std::{
+    collections::BTreeMap,
+    io::{self, IsTerminal as _},
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use pemdas_core::{crd::install::Policy, diagnostic::Severity, kube_types::format};
@@ -19,15 +25,16 @@ use crate::{
     terminal::{self, Colour},
 };
 
-/// Begin a blueprint in a directory: from a template, with a sample, its roles, a kustomization and settings for editors
+/// Begin a blueprint in a directory: from a template, with a sample, scenarios, its roles, a kustomization and settings for editors
 ///
-/// What is written passes `pemdas check` as it is.
+/// What is written passes `pemdas check` and `pemdas test` as it is. Without --template, whoever sits at the terminal is asked.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 written, 2 nothing was written.",
     after_long_help = "\
 Examples:
-  pemdas init shop                                           a web service
+  pemdas init                                                asks
+  pemdas init shop --template web-service
   pemdas init orders-db --template database --group db.example.com
   pemdas init team-defaults --template namespace-defaults
 
@@ -36,68 +43,122 @@ Exit status: 0 written, 2 nothing was written."
 pub(super) struct Init {
     /// The directory; it is made if it is missing
     #[arg(value_name = "DIR")]
-    folder: PathBuf,
+    folder: Option<PathBuf>,
     /// What to begin with
-    #[arg(long, short, value_enum, default_value_t)]
-    template: Template,
+    #[arg(long, short, value_enum)]
+    template: Option<Template>,
     /// The name of the blueprint; without it, that of the directory
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<String>,
     /// The kind; without it, made from the name
     #[arg(long, value_name = "KIND", value_parser = kind)]
     kind: Option<String>,
-    /// The API group of the kind, or of the label that chooses objects
-    #[arg(long, value_name = "GROUP", value_parser = group, default_value = pemdas_core::import::GROUP)]
-    group: String,
+    /// The API group of the kind, or of the label that chooses objects; without it, example.com
+    #[arg(long, value_name = "GROUP", value_parser = group)]
+    group: Option<String>,
+}
+
+/// What was said so far.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    folder: Option<PathBuf>,
+    template: Option<Template>,
+    name: Option<String>,
+    kind: Option<String>,
+    group: Option<String>,
+}
+
+/// All there is to say.
+#[derive(Debug, PartialEq, Eq)]
+struct Settled {
+    folder: PathBuf,
+    template: Template,
+    names: Names,
 }
 
 impl Init {
     pub(super) fn run(&self, colour: Colour) -> Outcome {
-        let names = match self.names() {
-            Ok(names) => names,
+        let settled = match self.settled() {
+            Ok(settled) => settled,
             Err(outcome) => return outcome,
         };
-        let made = match self.made(&names, colour) {
+        let made = match settled.made(colour) {
             Ok(made) => made,
             Err(outcome) => return outcome,
         };
-        let made: Vec<_> = made.into_iter().map(|(name, text)| (self.folder.join(name), text)).collect();
+        let made: Vec<_> = made.into_iter().map(|(name, text)| (settled.folder.join(name), text)).collect();
         if let Err(why) = files::write(&made, false) {
             let hint = why.ends_with("already").then_some("a new blueprint goes into a directory of its own");
             return could_not_run(&why, hint);
         }
-        let folder = self.folder.display();
+        let folder = settled.folder.display();
         terminal::remark(&format!(
-            "the blueprint {} is in {folder}\nnext: pemdas check {folder} && pemdas plan {folder} --instance {folder}/{SAMPLE}\n",
-            names.name
+            "the blueprint {} is in {folder}\nnext: pemdas check {folder} && pemdas test {folder} && pemdas plan {folder} --instance {folder}/{SAMPLE}\n",
+            settled.names.name
         ));
         Outcome::Clean
     }
 
-    fn names(&self) -> Result<Names, Outcome> {
-        // The last part of `.` is that of where it leads to.
-        let whole = std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone());
-        let own = whole.components().next_back().map(|it| it.as_os_str().to_string_lossy().into_owned());
-        let own = own.filter(|it| format::dns_label(it).is_ok());
-        let Some(name) = self.name.clone().or(own) else {
-            let message = format!("{} gives no name for a blueprint", self.folder.display());
+    fn settled(&self) -> Result<Settled, Outcome> {
+        let known = Known {
+            folder: self.folder.clone(),
+            template: self.template,
+            name: self.name.clone(),
+            kind: self.kind.clone(),
+            group: self.group.clone(),
+        };
+        if self.folder.is_some() && self.template.is_some() {
+            return known.settle();
+        }
+        if io::stdin().is_terminal() && io::stderr().is_terminal() {
+            let answered = ask::ask(known, &mut ask::Dialogue::new(io::stdin().lock(), io::stderr()));
+            return answered.map_err(|ask::Gone| could_not_run("nothing was written", None));
+        }
+        let missing = if self.folder.is_none() { "a directory" } else { "a template" };
+        let templates: String =
+            ask::templates().map(|(name, about)| format!("\n  {name:<20}{about}")).collect();
+        let hint = format!("pemdas init DIR --template TEMPLATE, which is one of{templates}");
+        Err(could_not_run(&format!("{missing} has to be given: there is no terminal to ask at"), Some(&hint)))
+    }
+}
+
+impl Known {
+    /// With what was not said proposed.
+    fn settle(self) -> Result<Settled, Outcome> {
+        let (folder, template) =
+            (self.folder.unwrap_or_default(), self.template.unwrap_or(Template::WebService));
+        let Some(name) = self.name.or_else(|| name_of(&folder)) else {
+            let message = format!("{} gives no name for a blueprint", folder.display());
             let hint = "--name gives one: lower-case letters, digits and dashes";
             return Err(could_not_run(&message, Some(hint)));
         };
-        let kind = match &self.kind {
-            Some(kind) => kind.clone(),
-            None => kind(&init::kind_of(&name)).map_err(|_| {
-                could_not_run(
-                    &format!("{name} gives no name for a kind"),
-                    Some("--kind gives one, such as Shop"),
-                )
-            })?,
+        let own = self.kind.or_else(|| kind_of(&name));
+        let Some(kind) = own.or_else(|| (!template.has_kind()).then(String::new)) else {
+            let message = format!("{name} gives no name for a kind");
+            return Err(could_not_run(&message, Some("--kind gives one, such as Shop")));
         };
-        Ok(Names { name, kind, group: self.group.clone() })
+        let group = self.group.unwrap_or_else(|| pemdas_core::import::GROUP.to_owned());
+        Ok(Settled { folder, template, names: Names { name, kind, group } })
     }
+}
 
+/// The name that a directory gives a blueprint, if it can.
+fn name_of(folder: &Path) -> Option<String> {
+    // The last part of `.` is that of where it leads to.
+    let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let own = whole.components().next_back().map(|it| it.as_os_str().to_string_lossy().into_owned());
+    own.filter(|it| format::dns_label(it).is_ok())
+}
+
+/// The kind that a name gives, if it can.
+fn kind_of(name: &str) -> Option<String> {
+    kind(&init::kind_of(name)).ok()
+}
+
+impl Settled {
     /// All files, of a blueprint that was checked.
-    fn made(&self, names: &Names, colour: Colour) -> Result<BTreeMap<String, String>, Outcome> {
+    fn made(&self, colour: Colour) -> Result<BTreeMap<String, String>, Outcome> {
+        let names = &self.names;
         let mut given = Given { title: names.name.clone(), ..Given::default() };
         given.files.insert(MAIN.to_owned(), self.template.main(names));
         given.places.insert(MAIN.to_owned(), Place::file(self.folder.join(MAIN).display().to_string()));
@@ -117,9 +178,7 @@ impl Init {
             rights,
         };
         let mut made = bundle.kustomize("");
-        made.insert(SAMPLE.to_owned(), self.template.sample(names));
-        made.insert("README.md".to_owned(), init::readme(names));
-        made.extend(init::for_editors());
+        made.extend(self.template.beside(names));
         Ok(made)
     }
 }

@@ -51,6 +51,9 @@ pub(super) struct Plan {
     /// Plan all instances that the cluster has, in all namespaces unless one is given
     #[arg(long, conflicts_with_all = ["observed", "instance"])]
     fleet: bool,
+    /// With --fleet: the instances of all namespaces, also where one is given
+    #[arg(short = 'A', long, requires = "fleet")]
+    all_namespaces: bool,
     /// Plan the deletion of the instance
     #[arg(long, conflicts_with = "fleet")]
     delete: bool,
@@ -153,7 +156,8 @@ impl Plan {
         session: &Session,
         colour: Colour,
     ) -> Result<Option<Planned>, Outcome> {
-        let namespace = self.reading.namespace.is_some().then(|| session.namespace());
+        let one = self.reading.namespace.is_some() && !self.all_namespaces;
+        let namespace = one.then(|| session.namespace());
         let fleet = live.fleet(namespace, |done, total| {
             if done % 50 == 0 && total > 50 && colour.on_stderr() {
                 terminal::remark(&format!("\r{done} of {total} instances planned"));

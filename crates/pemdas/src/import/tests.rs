@@ -272,6 +272,40 @@ fn what_cannot_be_imported_is_told_with_its_place() {
 }
 
 #[test]
+fn what_the_parser_says_of_itself_is_not_told() {
+    let twice = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nmetadata: {name: b}\n".to_owned();
+    let deep = format!("a: {}{}\n", "[".repeat(3_000), "]".repeat(3_000));
+    let mut repeats = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..8 {
+        let all = vec![format!("*a{}", level - 1); 9].join(", ");
+        repeats.push_str(&format!("a{level}: &a{level} [{all}]\n"));
+    }
+    for (text, says) in [
+        (twice, "gives metadata twice in one record"),
+        (deep, "is nested too deep"),
+        (repeats, "with everything that its aliases repeat"),
+    ] {
+        let problem = refused(&text).remove(0);
+        assert_eq!(problem.code, "PM0601");
+        assert!(problem.message.ends_with(says), "{}", problem.message);
+        assert_eq!(problem.labels.len(), 1, "it has a place");
+    }
+}
+
+#[test]
+fn of_a_kind_that_nobody_defines_a_note_is_made_once() {
+    let widget =
+        |name: &str| format!("---\napiVersion: example.org/v1\nkind: Widget\nmetadata: {{name: {name}}}\n");
+    let mut read = Gathered::default();
+    let text = format!("{}{}", widget("a"), widget("b"));
+    read.objects = yaml::objects("input", "input", &text).unwrap();
+    let outcome = import(read, &Wishes::default());
+    assert_eq!(outcome.imported.unwrap().draft.nodes.len(), 2);
+    let codes: Vec<_> = outcome.of_input.diagnostics.iter().map(|it| it.code.as_str()).collect();
+    assert_eq!(codes, ["PM0611"]);
+}
+
+#[test]
 fn what_a_controller_makes_is_left_to_it() {
     let owned = json!({ "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": { "name": "a-1", "uid": "2",
         "ownerReferences": [{ "apiVersion": "apps/v1", "kind": "Deployment", "name": "a", "uid": "1", "controller": true }] },

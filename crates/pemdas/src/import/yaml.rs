@@ -53,12 +53,27 @@ fn broken(file: &str, title: &str, text: &str, error: &serde_saphyr::Error) -> D
     let first = said.lines().next().unwrap_or_default().trim_start_matches("error: ");
     // The place is shown below; the words would say it twice.
     let why = first.split_once(": ").filter(|(place, _)| place.starts_with("line ")).map_or(first, |it| it.1);
-    let why: String = why.chars().take(200).collect();
-    let problem = Diagnostic::error(codes::UNREADABLE, format!("{title} is neither YAML nor JSON: {why}"));
+    let problem = Diagnostic::error(codes::UNREADABLE, in_our_words(title, why));
     match error.location().and_then(|it| place(&it, text)) {
         Some((start, end)) => problem.at(Span { file: file.to_owned(), start, end: end.max(start + 1) }, ""),
         None => problem,
     }
+}
+
+/// What the parser says of options and budgets of its own means nothing to people.
+fn in_our_words(title: &str, why: &str) -> String {
+    if let Some(key) = why.strip_prefix("duplicate mapping key: ") {
+        let key: String = key.split(", set ").next().unwrap_or(key).chars().take(100).collect();
+        return format!("{title} gives {key} twice in one record");
+    }
+    if why.starts_with("budget breached") {
+        return format!("{title} is larger than what can be read, with everything that its aliases repeat");
+    }
+    if why.starts_with("recursion limit") {
+        return format!("{title} is nested too deep");
+    }
+    let why: String = why.chars().take(200).collect();
+    format!("{title} is neither YAML nor JSON: {why}")
 }
 
 /// The bytes of a place.

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use clap::ValueEnum;
 
 /// What to begin with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Template {
     /// A kind for web services: settings, pods, a Service
-    #[default]
     WebService,
     /// A kind for databases: a volume, a password, a backup every night and a last one on deletion
     Database,
@@ -31,34 +30,53 @@ pub(crate) struct Names {
 
 /// Where the sample is.
 pub(crate) const SAMPLE: &str = "sample/sample.yaml";
+/// Where its scenarios are.
+pub(crate) const SCENARIOS: &str = "scenarios/life.ncl";
+
+/// What a template consists of.
+struct Texts {
+    main: &'static str,
+    sample: &'static str,
+    scenarios: &'static str,
+}
+
+macro_rules! texts {
+    ($name:literal) => {
+        Texts {
+            main: include_str!(concat!("templates/", $name, ".ncl")),
+            sample: include_str!(concat!("templates/", $name, ".yaml")),
+            scenarios: include_str!(concat!("templates/", $name, ".life.ncl")),
+        }
+    };
+}
 
 impl Template {
-    fn texts(self) -> (&'static str, &'static str) {
+    fn texts(self) -> Texts {
         match self {
-            Self::WebService => {
-                (include_str!("templates/web-service.ncl"), include_str!("templates/web-service.yaml"))
-            }
-            Self::Database => {
-                (include_str!("templates/database.ncl"), include_str!("templates/database.yaml"))
-            }
-            Self::OnEvent => {
-                (include_str!("templates/on-event.ncl"), include_str!("templates/on-event.yaml"))
-            }
-            Self::NamespaceDefaults => (
-                include_str!("templates/namespace-defaults.ncl"),
-                include_str!("templates/namespace-defaults.yaml"),
-            ),
+            Self::WebService => texts!("web-service"),
+            Self::Database => texts!("database"),
+            Self::OnEvent => texts!("on-event"),
+            Self::NamespaceDefaults => texts!("namespace-defaults"),
         }
+    }
+
+    /// Whether it has a kind of its own; the others wait for objects with a label.
+    pub(crate) fn has_kind(self) -> bool {
+        matches!(self, Self::WebService | Self::Database)
     }
 
     /// The blueprint.
     pub(crate) fn main(self, names: &Names) -> String {
-        names.put_into(self.texts().0)
+        names.put_into(self.texts().main)
     }
 
-    /// The object that starts an instance of it.
-    pub(crate) fn sample(self, names: &Names) -> String {
-        names.put_into(self.texts().1)
+    /// What stands beside it: an object that starts an instance, scenarios of its life, a page, and what editors need.
+    pub(crate) fn beside(self, names: &Names) -> BTreeMap<String, String> {
+        let mut files = for_editors();
+        files.insert(SAMPLE.to_owned(), names.put_into(self.texts().sample));
+        files.insert(SCENARIOS.to_owned(), names.put_into(self.texts().scenarios));
+        files.insert("README.md".to_owned(), names.put_into(include_str!("templates/README.md")));
+        files
     }
 }
 
@@ -78,7 +96,7 @@ pub(crate) fn kind_of(name: &str) -> String {
 }
 
 /// What editors need: the library as files, and where it is.
-pub(crate) fn for_editors() -> BTreeMap<String, String> {
+fn for_editors() -> BTreeMap<String, String> {
     let mut files: BTreeMap<String, String> = pemdas_nickel::LIBRARY
         .iter()
         .map(|it| (format!(".pemdas/library/{}", it.name), it.text.to_owned()))
@@ -94,11 +112,6 @@ pub(crate) fn for_editors() -> BTreeMap<String, String> {
     let code = "{\n  \"recommendations\": [\"Tweag.vscode-nickel\", \"mkhl.direnv\"]\n}\n";
     files.insert(".vscode/extensions.json".to_owned(), code.to_owned());
     files
-}
-
-/// The page of a new blueprint.
-pub(crate) fn readme(names: &Names) -> String {
-    names.put_into(include_str!("templates/README.md"))
 }
 
 #[cfg(test)]

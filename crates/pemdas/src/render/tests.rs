@@ -61,3 +61,15 @@ fn a_sarif_result_points_to_its_rule_and_places() {
     let uri = &run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
     assert_eq!(uri, "dir/main%2C%20file.ncl");
 }
+
+#[test]
+fn a_line_without_end_is_not_shown_as_a_whole() {
+    let source = format!("{}wrong{}", "a".repeat(1_000_000), "b".repeat(1_000_000));
+    let checked = checked(
+        &source,
+        vec![Diagnostic::error("PM0101", "far away").at(span(1_000_000, 1_000_005), "here")],
+    );
+    let said = text::diagnostics(&checked, false);
+    assert!(said.len() < 300, "{} bytes", said.len());
+    assert!(said.contains("dir/main, file.ncl:1:1000001, near ") && said.contains("aaawrongbbb"), "{said}");
+}

@@ -9,7 +9,10 @@ use codespan_reporting::{
 };
 use pemdas_core::diagnostic::{Diagnostic, Severity};
 
-use crate::{input::Given, load::Checked};
+use crate::{
+    input::{Given, Position, position},
+    load::Checked,
+};
 
 /// All blueprints, each with its problems or a line that there are none, and a summary.
 pub(crate) fn blueprints(all: &[Checked], colour: bool) -> String {
@@ -68,7 +71,7 @@ pub(crate) fn shown(given: &Given, diagnostics: &[Diagnostic], colour: bool) -> 
     }
     let mut buffer = if colour { Buffer::ansi() } else { Buffer::no_color() };
     for diagnostic in diagnostics {
-        let report = report(diagnostic, &ids, &given.files);
+        let report = report(diagnostic, &ids, given);
         // A label beyond the end of its file cannot be drawn; the sentence is worth more than the picture.
         if term::emit_to_write_style(&mut buffer, &config(), &files, &report).is_err() {
             let bare = report.with_labels(Vec::new());
@@ -82,15 +85,14 @@ pub(crate) fn shown(given: &Given, diagnostics: &[Diagnostic], colour: bool) -> 
     String::from_utf8_lossy(buffer.as_slice()).into_owned()
 }
 
+/// The length of a line in which a mark would not be found any more.
+const LONG_LINE: usize = 500;
+
 fn config() -> Config {
     Config::default()
 }
 
-fn report(
-    diagnostic: &Diagnostic,
-    ids: &BTreeMap<&str, usize>,
-    files: &BTreeMap<String, String>,
-) -> Report<usize> {
+fn report(diagnostic: &Diagnostic, ids: &BTreeMap<&str, usize>, given: &Given) -> Report<usize> {
     let level = match diagnostic.severity {
         Severity::Error => Level::Error,
         Severity::Warning => Level::Warning,
@@ -99,11 +101,20 @@ fn report(
     let mut notes = Vec::new();
     let mut marks = Vec::new();
     for label in &diagnostic.labels {
-        let (Some(id), Some(text)) = (ids.get(label.span.file.as_str()), files.get(&label.span.file)) else {
+        let (Some(id), Some(text)) = (ids.get(label.span.file.as_str()), given.files.get(&label.span.file))
+        else {
             // A place in the library, which people do not have as a file.
             notes.push(format!("in {}: {}", label.span.file, label.message));
             continue;
         };
+        if let Some(near) = of_long_line(text, clamp(text, label.span.start)) {
+            let title = given.places.get(&label.span.file).map_or(&label.span.file, |place| &place.title);
+            let Position { line, column } = position(text, label.span.start);
+            notes.push(
+                format!("{title}:{line}:{column}, near {near} {}", label.message).trim_end().to_owned(),
+            );
+            continue;
+        }
         let style = if label.primary { LabelStyle::Primary } else { LabelStyle::Secondary };
         let range = clamp(text, label.span.start)..clamp(text, label.span.end.max(label.span.start));
         marks.push(Mark::new(style, *id, range).with_message(label.message.clone()));
@@ -114,6 +125,19 @@ fn report(
         .with_message(diagnostic.message.clone())
         .with_labels(marks)
         .with_notes(notes)
+}
+
+/// What stands around a byte, if its line is too long to be shown: all of it may be one.
+fn of_long_line(text: &str, byte: usize) -> Option<String> {
+    let (before, behind) = text.split_at(byte);
+    let before = before.rsplit('\n').next().unwrap_or_default();
+    let behind = behind.split('\n').next().unwrap_or_default();
+    if before.len() + behind.len() <= LONG_LINE {
+        return None;
+    }
+    let mut near: Vec<char> = before.chars().rev().take(30).collect();
+    near.reverse();
+    Some(near.into_iter().chain(behind.chars().take(30)).collect())
 }
 
 fn clamp(text: &str, byte: u32) -> usize {

@@ -32,6 +32,8 @@ enum Role {
     StorageClass,
     Schedule,
     Setting,
+    /// A setting that is worth a name only if it is the value of something else: a host, an image.
+    Mention,
 }
 
 impl Role {
@@ -45,7 +47,7 @@ impl Role {
             Self::Storage => "storage",
             Self::StorageClass => "storageClass",
             Self::Schedule => "schedule",
-            Self::Setting => "setting",
+            Self::Setting | Self::Mention => "setting",
         }
     }
 
@@ -58,7 +60,7 @@ impl Role {
             }
             Self::Host => Contract::NonEmpty,
             Self::Storage => Contract::Quantity,
-            Self::StorageClass | Self::Setting => Contract::Text,
+            Self::StorageClass | Self::Setting | Self::Mention => Contract::Text,
         }
     }
 
@@ -78,7 +80,7 @@ impl Role {
             Self::Storage => format!("How much storage {title} asks for."),
             Self::StorageClass => format!("Class of the storage of {title}."),
             Self::Schedule => format!("When {title} runs, as cron writes it."),
-            Self::Setting => format!("The setting {hint}."),
+            Self::Setting | Self::Mention => format!("The setting {hint}."),
         }
     }
 }
@@ -130,7 +132,19 @@ pub(super) fn find(objects: &[Object], named: &Named) -> Found {
 /// What means the same together, in the order of roles and of places.
 fn grouped(all: Vec<Candidate>) -> Vec<Vec<Candidate>> {
     let mut groups: Vec<Vec<Candidate>> = Vec::new();
-    for one in all {
+    let is_setting = |it: &Candidate| matches!(it.role, Role::Setting | Role::Mention);
+    let (settings, roles): (Vec<_>, Vec<_>) = all.into_iter().partition(is_setting);
+    for one in roles.into_iter().chain(settings) {
+        // A setting that says the host, or the image, goes with it.
+        let said = |it: &Candidate| matches!(it.role, Role::Host | Role::Image) && it.value == one.value;
+        let said = groups.iter_mut().find(|group| is_setting(&one) && group.first().is_some_and(said));
+        if let Some(group) = said {
+            group.push(one);
+            continue;
+        }
+        if one.role == Role::Mention {
+            continue;
+        }
         let same = |it: &Candidate| {
             it.role == one.role && it.value == one.value && (one.role.is_shared() || it.object == one.object)
         };
@@ -321,7 +335,8 @@ impl Search<'_, '_> {
         let number = text.parse::<f64>().is_ok();
         let name = text.contains(self.named.instance.as_str());
         let named = camel(key, false).starts_with(|it: char| it.is_ascii_lowercase());
-        let good = plain && !dull && !number && !name && named && !secret.iter().any(|it| lower.contains(it));
-        good.then(|| (Role::Setting, key.to_owned()))
+        let good = plain && !dull && !number && named && !secret.iter().any(|it| lower.contains(it));
+        let role = if name { Role::Mention } else { Role::Setting };
+        good.then(|| (role, key.to_owned()))
     }
 }
