@@ -169,6 +169,21 @@ fn the_crates_depend_on_each_other_only_in_the_directions_of_the_architecture() 
 }
 
 #[test]
+fn deliberate_bugs_are_for_tests_only() {
+    let workspace = Workspace::load();
+    let mut tested = 0;
+    for package in workspace.members() {
+        for dependency in package["dependencies"].as_array().unwrap() {
+            if dependency["features"].as_array().unwrap().contains(&Value::from("mutants")) {
+                assert_eq!(dependency["kind"], "dev", "{} takes bugs into the product", package["name"]);
+                tested += 1;
+            }
+        }
+    }
+    assert_eq!(tested, 1, "somebody tests with them");
+}
+
+#[test]
 fn a_wrong_direction_would_be_found() {
     let members = BTreeSet::from(["pemdas-core", "pemdas-kube", "pemdas-sim", "pemdas-testbed"]);
     let package = |name: &str, dependency: &str, kind: Option<&str>| serde_json::json!({ "name": name, "dependencies": [{ "name": dependency, "kind": kind }] });

@@ -2,17 +2,18 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     task::{Context, Poll},
     time::Duration,
 };
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use futures::{StreamExt as _, future::BoxFuture};
 use http_body_util::{BodyExt as _, Limited};
 use pemdas_sim::{Method, Request, Time};
+use tokio::{sync::oneshot, time::Instant};
 
 use crate::{
     Host,
@@ -28,6 +29,15 @@ pub struct Sent {
     pub at: Time,
     /// The request.
     pub request: Request,
+}
+
+impl Sent {
+    /// Whether it follows changes.
+    #[must_use]
+    pub fn watches(&self) -> bool {
+        let asked = |(name, value): &(String, String)| name == "watch" && value != "false" && value != "0";
+        self.request.method == Method::Get && self.request.query.iter().any(asked)
+    }
 }
 
 /// What becomes of a request.
@@ -49,6 +59,10 @@ pub enum Fate {
     Late(Duration),
     /// The answer ends after its first piece: a watch is cut.
     Cut,
+    /// After so many pieces a watch tells nothing for a while, and then that its version is gone: what happened meanwhile is never told.
+    Gap(usize, Duration),
+    /// The whole line stands still for so long: this request and those after it arrive then, whoever still waits for them.
+    Frozen(Duration),
 }
 
 /// Listens on a line.
@@ -57,6 +71,8 @@ pub trait Listen: Send + Sync {
     fn sent(&self, sent: &Sent) -> Fate;
     /// It was done, with this code; watches are answered with 200.
     fn done(&self, sent: &Sent, code: u16);
+    /// A watch told something.
+    fn told(&self, sent: &Sent);
 }
 
 /// A line to a host. Clones are the same line.
@@ -65,13 +81,15 @@ pub struct Line {
     host: Host,
     listener: Arc<dyn Listen>,
     count: Arc<AtomicU64>,
+    /// Until when it stands still.
+    frozen: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Line {
     /// A new line.
     #[must_use]
     pub fn new(host: Host, listener: Arc<dyn Listen>) -> Self {
-        Self { host, listener, count: Arc::new(AtomicU64::new(0)) }
+        Self { host, listener, count: Arc::default(), frozen: Arc::default() }
     }
 
     async fn send<B>(self, request: http::Request<B>) -> Result<http::Response<Body>, Cut>
@@ -89,9 +107,18 @@ impl Line {
         let request = request_of(&head, method, body.to_bytes().to_vec());
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let sent = Sent { number, at: self.host.with(|cluster| cluster.now()), request };
-        match self.listener.sent(&sent) {
+        let fate = self.listener.sent(&sent);
+        if let Some(until) = self.stands_still(&fate) {
+            return self.held(sent, head_only, until).await;
+        }
+        match fate {
+            Fate::Done if sent.watches() => {
+                let (head, body) = self.done(&sent, head_only).into_parts();
+                let counted = body.into_data_stream().inspect(move |_| self.listener.told(&sent));
+                Ok(http::Response::from_parts(head, Body::from_stream(counted)))
+            }
             Fate::Done => Ok(self.done(&sent, head_only)),
-            Fate::Lost => std::future::pending().await,
+            Fate::Lost | Fate::Frozen(_) => std::future::pending().await,
             Fate::Unanswered => {
                 drop(self.done(&sent, head_only));
                 std::future::pending().await
@@ -114,7 +141,46 @@ impl Line {
                 let (head, body) = self.done(&sent, head_only).into_parts();
                 Ok(http::Response::from_parts(head, Body::from_stream(body.into_data_stream().take(1))))
             }
+            Fate::Gap(after, pause) => {
+                let (head, body) = self.done(&sent, head_only).into_parts();
+                let pieces =
+                    body.into_data_stream().enumerate().map(move |(number, piece)| (number == after, piece));
+                let told = pieces.scan(false, move |over, (gap, piece)| {
+                    let ended = std::mem::replace(over, gap);
+                    async move {
+                        match (ended, gap) {
+                            (true, _) => None,
+                            (_, false) => Some(piece),
+                            (_, true) => {
+                                tokio::time::sleep(pause).await;
+                                Some(Ok(Bytes::from(format!("{}\n", expired()))))
+                            }
+                        }
+                    }
+                });
+                Ok(http::Response::from_parts(head, Body::from_stream(told)))
+            }
         }
+    }
+
+    /// Until when the line stands still, if it does.
+    fn stands_still(&self, fate: &Fate) -> Option<Instant> {
+        let mut frozen = self.frozen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Fate::Frozen(pause) = fate {
+            *frozen = Some(Instant::now() + *pause);
+        }
+        frozen.filter(|until| Instant::now() < *until)
+    }
+
+    /// A request on a line that stands still: it arrives, even if nobody waits for its answer any more.
+    async fn held(self, sent: Sent, head_only: bool, until: Instant) -> Result<http::Response<Body>, Cut> {
+        let (answer, answered) = oneshot::channel();
+        tokio::spawn(async move {
+            tokio::time::sleep_until(until).await;
+            // Nobody may wait for it any more.
+            let _ = answer.send(self.done(&sent, head_only));
+        });
+        answered.await.map_err(|_| Cut)
     }
 
     fn done(&self, sent: &Sent, head_only: bool) -> http::Response<Body> {
@@ -122,6 +188,14 @@ impl Line {
         self.listener.done(sent, response.status().as_u16());
         response
     }
+}
+
+/// What a watch is told whose version is forgotten.
+fn expired() -> serde_json::Value {
+    serde_json::json!({ "type": "ERROR", "object": {
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": "too old resource version", "reason": "Expired", "code": 410,
+    } })
 }
 
 /// The connection broke.
@@ -180,6 +254,8 @@ mod tests {
         fn done(&self, sent: &Sent, code: u16) {
             self.done.lock().unwrap().push((sent.number, code));
         }
+
+        fn told(&self, _sent: &Sent) {}
     }
 
     #[tokio::test(start_paused = true)]

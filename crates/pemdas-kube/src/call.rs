@@ -64,7 +64,9 @@ pub async fn create(
     body: &Value,
 ) -> Done {
     let mut body = body.clone();
-    body["metadata"]["resourceVersion"] = json!("1");
+    if !mutant!(CreateTakesOver) {
+        body["metadata"]["resourceVersion"] = json!("1");
+    }
     let path = format!("{}/{}?fieldManager={manager}&force=false", resource.path(&key.namespace), key.name);
     let sent = Sent { method: Method::PATCH, path, content_type: APPLY, body, meant: Meant::Create };
     write(client, resource, sent).await
@@ -91,16 +93,14 @@ pub async fn change(
     terms: &Terms<'_>,
 ) -> Done {
     let mut body = body.clone();
-    body["metadata"]["uid"] = json!(terms.uid);
+    if !mutant!(ChangeWithoutUid) {
+        body["metadata"]["uid"] = json!(terms.uid);
+    }
+    let force = (terms.force || mutant!(ChangeForces)) && !mutant!(ChangeNeverForces);
     if let Some(version) = terms.resource_version {
         body["metadata"]["resourceVersion"] = json!(version.to_string());
     }
-    let path = format!(
-        "{}/{}?fieldManager={manager}&force={}",
-        resource.path(&key.namespace),
-        key.name,
-        terms.force
-    );
+    let path = format!("{}/{}?fieldManager={manager}&force={force}", resource.path(&key.namespace), key.name);
     let sent = Sent { method: Method::PATCH, path, content_type: APPLY, body, meant: Meant::Change };
     write(client, resource, sent).await
 }
@@ -126,7 +126,7 @@ pub async fn status(
 fn difference(from: &Value, to: &Value) -> Value {
     let (Some(old), Some(new)) = (from.as_object(), to.as_object()) else { return to.clone() };
     let mut patch = serde_json::Map::new();
-    for name in old.keys().filter(|it| !new.contains_key(*it)) {
+    for name in old.keys().filter(|it| !new.contains_key(*it) && !mutant!(StatusOnlyAdds)) {
         patch.insert(name.clone(), Value::Null);
     }
     for (name, value) in new {
@@ -151,10 +151,13 @@ pub async fn delete(
     uid: &str,
     resource_version: u64,
 ) -> Done {
-    let body = json!({
+    let mut body = json!({
         "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background",
         "preconditions": { "uid": uid, "resourceVersion": resource_version.to_string() },
     });
+    if mutant!(DeleteWithoutPreconditions) {
+        body["preconditions"] = Value::Null;
+    }
     let path = format!("{}/{}", resource.path(&key.namespace), key.name);
     let sent = Sent { method: Method::DELETE, path, content_type: JSON, body, meant: Meant::Change };
     let done = write(client, resource, sent).await;
@@ -186,7 +189,8 @@ pub async fn finalize(
 
 /// Takes our finalizer off an object; with `disown`, the label and the annotation of our claim as well.
 pub async fn release(client: &Client, resource: &Resource, seen: &Live, disown: bool) -> Done {
-    let finalizers: Vec<_> = seen.finalizers.iter().filter(|it| *it != ONCE_FINALIZER).collect();
+    let finalizers: Vec<_> =
+        seen.finalizers.iter().filter(|it| *it != ONCE_FINALIZER && !mutant!(ReleaseTakesAll)).collect();
     let mut body = json!({ "metadata": {
         "uid": seen.uid, "resourceVersion": seen.resource_version.to_string(), "finalizers": finalizers,
     } });
@@ -239,6 +243,7 @@ pub fn is_addressable(key: &ObjectKey) -> bool {
 async fn write(client: &Client, resource: &Resource, sent: Sent) -> Done {
     match send(client, sent).await {
         Ok(bytes) => accepted(resource, bytes.as_ref()),
+        Err((WriteOutcome::Lost, _)) if mutant!(LostIsDone) => Done::of(WriteOutcome::Done(0)),
         Err((outcome, pause)) => Done { pause, ..Done::of(outcome) },
     }
 }
@@ -257,7 +262,8 @@ pub(crate) async fn send(client: &Client, sent: Sent) -> Result<impl AsRef<[u8]>
         .header(http::header::ACCEPT, JSON)
         .body(Body::from(body))
         .map_err(|_| refused("its name is no part of a path"))?;
-    let answered = tokio::time::timeout(TIMEOUT, async {
+    let patience = if mutant!(WaitsForEver) { Duration::MAX } else { TIMEOUT };
+    let answered = tokio::time::timeout(patience, async {
         let response = client.send(request).await.ok()?;
         let (head, body) = response.into_parts();
         let bytes = body.collect_bytes().await.ok()?;

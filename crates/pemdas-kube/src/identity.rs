@@ -81,6 +81,9 @@ impl Clients {
     /// The client of an identity.
     pub fn of(&mut self, identity: &Identity) -> Client {
         let Some(user) = identity.user() else { return self.own.clone() };
+        if mutant!(ActsAsItself) {
+            return self.own.clone();
+        }
         if let Some(client) = self.accounts.get(identity) {
             return client.clone();
         }
@@ -138,7 +141,8 @@ impl Service<Request<Body>> for Fenced {
                 return Ok(inner.send(request).await?);
             }
             let sent = inner.send(request);
-            Ok(tokio::time::timeout(PATIENCE, sent).await.map_err(|_| Unanswered)??)
+            let patience = if mutant!(WaitsForEver) { Duration::MAX } else { PATIENCE };
+            Ok(tokio::time::timeout(patience, sent).await.map_err(|_| Unanswered)??)
         })
     }
 }

@@ -75,7 +75,9 @@ pub async fn record(
     let (method, path) = match seen {
         None => (Method::POST, format!("{}?fieldManager=pemdas", place.path())),
         Some(version) => {
-            body["metadata"]["resourceVersion"] = json!(version.to_string());
+            if !mutant!(LedgerWithoutVersion) {
+                body["metadata"]["resourceVersion"] = json!(version.to_string());
+            }
             (Method::PUT, format!("{}/{}?fieldManager=pemdas", place.path(), place.name()))
         }
     };
@@ -91,6 +93,9 @@ pub async fn record(
 
 /// Deletes a ledger of the version that was seen.
 pub async fn forget(client: &Client, place: &Place, seen: u64) -> WriteOutcome {
+    if mutant!(LedgerStays) {
+        return WriteOutcome::Deleted(String::new());
+    }
     let body = json!({
         "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": { "resourceVersion": seen.to_string() },
     });

@@ -3,6 +3,9 @@
 //! **Invariant.** Decides nothing: it turns watch events into facts, and actions into calls. The test
 //! `architecture` of the workspace keeps Kubernetes clients out of every other crate.
 
+#[macro_use]
+pub mod mutation;
+
 pub mod access;
 pub mod call;
 pub mod compile;

@@ -21,7 +21,8 @@ pub fn live(kind: &KindKey, mut body: Value) -> Option<Live> {
     let uid = text(metadata, "uid")?;
     let resource_version = version(metadata.get("resourceVersion")?)?;
     let generation = metadata.get("generation").and_then(Value::as_i64);
-    let terminating = metadata.get("deletionTimestamp").is_some_and(|it| !it.is_null());
+    let terminating =
+        metadata.get("deletionTimestamp").is_some_and(|it| !it.is_null()) && !mutant!(TerminatingUnseen);
     let finalizers = metadata
         .get("finalizers")
         .and_then(Value::as_array)

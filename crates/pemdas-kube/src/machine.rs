@@ -3,7 +3,10 @@
 //! On a simulated machine all three are told: then a run on a simulated cluster is the same whenever it is repeated. What only measures
 //! time asks the clock of the runtime, which whoever simulates has stopped.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use jiff::Timestamp;
 use tokio::{task::JoinHandle, time::Instant};
@@ -17,6 +20,8 @@ struct Simulated {
     began: Instant,
     at: Timestamp,
     chance: Arc<Mutex<fastrand::Rng>>,
+    /// How long the work takes that was done last.
+    took: Arc<Mutex<Duration>>,
 }
 
 impl Machine {
@@ -30,7 +35,23 @@ impl Machine {
     #[must_use]
     pub fn simulated(now: Timestamp, seed: u64) -> Self {
         let chance = Arc::new(Mutex::new(fastrand::Rng::with_seed(seed)));
-        Self(Some(Simulated { began: Instant::now(), at: now, chance }))
+        Self(Some(Simulated { began: Instant::now(), at: now, chance, took: Arc::default() }))
+    }
+
+    /// Says on a simulated machine how long the work takes that is being done: otherwise it takes no time.
+    pub fn takes(&self, time: Duration) {
+        if let Some(simulated) = &self.0 {
+            *simulated.took.lock().unwrap_or_else(PoisonError::into_inner) += time;
+        }
+    }
+
+    /// Waits for as long as work took that was done. On a real machine it took its time while it was done.
+    pub(crate) async fn catch_up(&self) {
+        let Some(simulated) = &self.0 else { return };
+        let took = std::mem::take(&mut *simulated.took.lock().unwrap_or_else(PoisonError::into_inner));
+        if !took.is_zero() {
+            tokio::time::sleep(took).await;
+        }
     }
 
     /// What time it is.
@@ -62,7 +83,14 @@ impl Machine {
         match &self.0 {
             None => tokio::task::spawn_blocking(work),
             // Here the others shall wait: no time passes for them meanwhile.
-            Some(_) => tokio::spawn(async move { work() }),
+            Some(_) => {
+                let machine = self.clone();
+                tokio::spawn(async move {
+                    let done = work();
+                    machine.catch_up().await;
+                    done
+                })
+            }
         }
     }
 

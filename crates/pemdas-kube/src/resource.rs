@@ -45,7 +45,7 @@ impl Resource {
             api_version: api_version.to_owned(),
             plural: known.plural.to_owned(),
             namespaced: known.scope == Scope::Namespaced,
-            observed_generation: known.observes_generation(),
+            observed_generation: known.observes_generation() && !mutant!(GenerationUnobserved),
             has_status: known.has_status_subresource(),
         })
     }

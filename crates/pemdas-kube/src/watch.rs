@@ -140,10 +140,17 @@ async fn forward(
                 list.extend(live);
                 continue;
             }
-            Some(Ok(Read::Done)) => News::Listed(std::mem::take(&mut list)),
+            Some(Ok(Read::Done)) => {
+                if mutant!(FirstPageOnly) {
+                    list.truncate(1);
+                }
+                News::Listed(std::mem::take(&mut list))
+            }
             Some(Ok(Read::Seen(Some(live)))) => News::Seen(live),
+            Some(Ok(Read::Gone(_))) if mutant!(GoneUnheard) => continue,
             Some(Ok(Read::Gone(Some(live)))) => News::Gone(live.key, live.resource_version),
             Some(Ok(Read::Seen(None) | Read::Gone(None))) => continue,
+            Some(Err(_)) if mutant!(ErrorsEndWatches) => return,
             Some(Err(error)) => failure(&error),
         };
         let unserved = matches!(news, News::Unserved);

@@ -17,6 +17,8 @@ pub struct Cluster {
     server: Server,
     workloads: Workloads,
     now: Time,
+    /// The last change after which the controllers had nothing more to do.
+    settled: Option<u64>,
 }
 
 impl Cluster {
@@ -24,7 +26,7 @@ impl Cluster {
     #[must_use]
     pub fn new(seed: u64, start: Time, scenario: Scenario) -> Self {
         let server = Server::new(seed, start);
-        let mut cluster = Self { server, workloads: Workloads::default(), now: start };
+        let mut cluster = Self { server, workloads: Workloads::default(), now: start, settled: None };
         cluster.set_scenario(scenario);
         cluster
     }
@@ -69,6 +71,7 @@ impl Cluster {
     pub fn set_scenario(&mut self, scenario: Scenario) {
         self.server.set_answers(scenario.answers.clone());
         self.workloads.set(scenario);
+        self.settled = None;
         self.settle();
     }
 
@@ -90,14 +93,20 @@ impl Cluster {
 
     /// Lets the controllers work until they have nothing to do at this instant.
     pub fn settle(&mut self) {
+        let due = self.next_event().is_some_and(|it| it <= self.now);
+        if !due && self.settled == Some(self.server.store().revision()) {
+            return;
+        }
         for _ in 0..MOST_PASSES {
             let mut changed = self.workloads.pass(&mut self.server, self.now);
             for pass in ALWAYS {
                 changed |= pass(&mut self.server, self.now);
             }
             if !changed {
+                self.settled = Some(self.server.store().revision());
                 return;
             }
         }
+        self.settled = None;
     }
 }

@@ -75,17 +75,22 @@ impl Compiler for Workers {
     fn compile(&self, identity: &Identity, files: &BTreeMap<String, String>) -> Verdict {
         let sources = files.iter().fold(Sources::new(), |sources, (name, text)| sources.with(name, text));
         let Ok(loaded) = self.load(&identity.to_string(), &sources) else {
-            let problem = Problem {
-                code: "PM0510".to_owned(),
-                place: String::new(),
-                message: "no worker could be had to read the blueprint".to_owned(),
-                hint: "see the log of the operator".to_owned(),
-                error: true,
-            };
-            return Verdict { compiled: None, problems: vec![problem] };
+            return no_worker();
         };
         verdict(loaded, files)
     }
+}
+
+/// What is said of a blueprint that nobody could read.
+pub(crate) fn no_worker() -> Verdict {
+    let problem = Problem {
+        code: "PM0510".to_owned(),
+        place: String::new(),
+        message: "no worker could be had to read the blueprint".to_owned(),
+        hint: "see the log of the operator".to_owned(),
+        error: true,
+    };
+    Verdict { compiled: None, problems: vec![problem] }
 }
 
 /// What came of reading a blueprint.

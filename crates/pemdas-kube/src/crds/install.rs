@@ -224,6 +224,9 @@ impl Keeper {
             }
             Err(refusal) => refusal,
         };
+        if mutant!(DefinitionTriedOnce) {
+            return Standing::Refused(vec!["it cannot be written".to_owned()]);
+        }
         known.again = Some(Instant::now() + Duration::from_millis(back_off(known.tries)));
         known.tries = known.tries.saturating_add(1);
         match refusal {

@@ -25,7 +25,9 @@ impl Hub {
         let Some(instance) = self.instances.get_mut(id) else { return };
         let action = Arc::new(action.clone());
         // Before its answer can come.
-        instance.world.learn(Fact::Sent(action.clone()));
+        if !mutant!(ActsWithoutMemory) {
+            instance.world.learn(Fact::Sent(action.clone()));
+        }
         match &*action {
             Action::Render(_) => {}
             Action::Event(event) => {

@@ -306,7 +306,7 @@ impl Hub {
         self.report_soon();
         let Some(compiled) = verdict.compiled else {
             tracing::warn!(blueprint = %name, "a blueprint has errors; its last good revision runs on");
-            if !runs {
+            if !runs && !mutant!(LastGoodUnsought) {
                 self.find_last_good(name, number, &identity);
             }
             return;
@@ -399,7 +399,7 @@ impl Hub {
             self.watch_kind(name, &identity, &need.api_version, &kind.kind, need.metadata_only);
         }
         for (api_version, kind) in &earlier {
-            if !kinds.contains_key(&KindKey::new(api_version, kind)) {
+            if !kinds.contains_key(&KindKey::new(api_version, kind)) && !mutant!(OldKindsUnwatched) {
                 self.watch_kind(name, &identity, api_version, kind, true);
             }
         }
@@ -534,7 +534,7 @@ impl Hub {
             let own = loaded.running.as_ref().is_some_and(|it| it.programs.contains_key(OWN_ROOT));
             // While no revision runs, nobody knows whether there are instances.
             let unknown = loaded.running.is_none() && live.finalizers.contains(BLUEPRINT_FINALIZER);
-            let held = (total > 0 || unknown) && !own;
+            let held = (total > 0 || unknown) && !own && !mutant!(BlueprintUnheld);
             let wanted = json!([status, held, published]);
             if loaded.reporting || loaded.told.as_ref() == Some(&wanted) {
                 continue;
@@ -572,6 +572,9 @@ impl Hub {
         loaded.reporting = false;
         if !matches!(outcome, WriteOutcome::Done(_)) {
             tracing::warn!(blueprint = %name, ?outcome, "how a blueprint is could not be told");
+            if mutant!(ReportOnce) {
+                return;
+            }
             loaded.told = None;
             let post = self.post.clone();
             tokio::spawn(async move {

@@ -44,6 +44,7 @@ impl Evaluations {
         metrics: Metrics,
     ) -> Self {
         let (sender, mut receiver) = mpsc::channel::<(InstanceId, Vec<Question>)>(QUEUE);
+        let simulated = machine.clone();
         // A thread of its own: those of the runtime are counted, and blueprints are read on them.
         let started = machine.spawn_thread("evaluations", async move {
             let mut suspects = BTreeSet::new();
@@ -56,6 +57,7 @@ impl Evaluations {
                 }
                 let questions: Vec<_> = batches.iter().flat_map(|(_, it)| it.iter().cloned()).collect();
                 let answers = answers(&*evaluator, &questions, &mut suspects);
+                simulated.catch_up().await;
                 answers.iter().for_each(|it| metrics.evaluated(evaluated(it)));
                 let mut answers = answers.into_iter();
                 for (id, batch) in batches {

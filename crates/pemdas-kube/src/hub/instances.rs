@@ -283,11 +283,13 @@ impl Hub {
 
     /// A root of a blueprint was seen.
     pub(super) fn root_of(&mut self, blueprint: &BlueprintName, root: &str, live: &Arc<Live>) {
-        let selected = self.blueprints.get(blueprint).is_some_and(|it| it.selects(root, live));
         let place = (blueprint.clone(), root.to_owned(), live.key.clone());
         let mut id = self.instances.by_root.get(&place).copied();
+        let selected = self.blueprints.get(blueprint).is_some_and(|it| it.selects(root, live))
+            || (mutant!(SelectedForEver) && id.is_some());
         if let Some(known) = id
             && self.instances.get(known).is_some_and(|it| it.world.root.uid != live.uid)
+            && !mutant!(SameNameIsSame)
         {
             // Another object under the same name: the instance of the old one ends by itself.
             self.learn(known, Fact::RootVanished);
@@ -354,6 +356,9 @@ impl Hub {
 
     /// Whether a root that is not selected was, once.
     fn has_traces(&self, blueprint: &BlueprintName, root: &str, live: &Live) -> bool {
+        if mutant!(TracesForgotten) {
+            return false;
+        }
         let name = instance_name(blueprint, root, &live.uid);
         let served = live.body.pointer("/status/pemdas").is_some() && self.owns(blueprint, root);
         let held = Finalizers::of(&name).hold(live);
@@ -502,7 +507,7 @@ impl Hub {
     }
 
     pub(super) fn namespace_seen(&mut self, live: &Live) {
-        let ending = live.terminating;
+        let ending = live.terminating && !mutant!(EndingUnseen);
         let ids = self.instances.by_namespace.get(&live.key.name).cloned().unwrap_or_default();
         for id in ids {
             self.learn(id, Fact::NamespaceEnding(ending));

@@ -67,6 +67,7 @@ pub(super) fn revision_of<'a>(
 /// The revision that the deletion of an instance began with.
 fn begun_with(instance: &Instance) -> Option<&String> {
     match &instance.world.ledger {
+        LedgerFact::Present { .. } if mutant!(DeletionChangesRevision) => None,
         LedgerFact::Present { ledger, .. } => ledger.deleting.as_ref(),
         _ => None,
     }
@@ -107,7 +108,7 @@ impl Hub {
             let content = loop {
                 match revisions.read(&name.name, &revision).await {
                     Ok(found) => break found.map(|(_, content)| content),
-                    Err(revisions::Trouble::Api(error)) => {
+                    Err(revisions::Trouble::Api(error)) if !mutant!(UnreadPastIsLost) => {
                         tracing::warn!(blueprint = %name, %error, "an earlier revision could not be read; it is tried again");
                         tokio::time::sleep(Duration::from_secs(pause)).await;
                         pause = (pause * 2).min(60);

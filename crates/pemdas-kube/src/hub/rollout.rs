@@ -109,7 +109,7 @@ fn found_at(world: &World, running: &str) -> Option<String> {
         }
     });
     let newest = claims.max().map(|(_, name)| name);
-    if told == Some(running) || newest.as_deref() == Some(running) {
+    if mutant!(SeatsForgotten) || told == Some(running) || newest.as_deref() == Some(running) {
         return None;
     }
     told.map(str::to_owned).or(newest)

@@ -243,6 +243,9 @@ impl Hub {
                 } else {
                     tracing::warn!(%why, "a kind could not be looked up");
                 }
+                if mutant!(UnservedForEver) {
+                    return;
+                }
                 let post = self.post.clone();
                 tokio::spawn(async move {
                     tokio::time::sleep(LOOK_AGAIN).await;
@@ -285,6 +288,10 @@ impl Hub {
         if let Some(old) = view.task.replace(task.abort_handle()) {
             old.abort();
         }
+        if mutant!(SyncedAtOnce) {
+            self.sight(id, Sight::Synced);
+            self.listed(id);
+        }
     }
 
     /// How a kind can be seen changed: everybody who uses it has to know.
@@ -308,6 +315,9 @@ impl Hub {
                 let mut gone: Vec<_> =
                     view.objects.keys().filter(|it| !keys.contains(*it)).cloned().collect();
                 gone.sort();
+                if mutant!(ListsOnlyAdd) {
+                    gone.clear();
+                }
                 for key in gone {
                     let version = self.version_of(id, &key).max(newest);
                     self.gone(id, &key, version);
@@ -413,6 +423,6 @@ impl Hub {
             .values()
             .filter(|it| it.purpose == Purpose::Namespaces)
             .flat_map(|it| it.objects.values())
-            .any(|it| it.terminating && it.key.name == namespace)
+            .any(|it| it.terminating && it.key.name == namespace && !mutant!(EndingUnseen))
     }
 }

@@ -41,7 +41,7 @@ impl Fence {
     /// Whether whoever leads in this epoch may write now.
     #[must_use]
     pub fn lets_through(&self, epoch: u64) -> bool {
-        let Some(state) = &self.0 else { return true };
+        let Some(state) = self.0.as_ref().filter(|_| !mutant!(FenceStandsOpen)) else { return true };
         let state = *state.lock().unwrap_or_else(PoisonError::into_inner);
         state.is_some_and(|(of, until)| of == epoch && Instant::now() < until)
     }

@@ -39,6 +39,9 @@ impl Seen {
 
     /// When anybody may take it.
     pub(super) fn free_at(&self) -> Instant {
+        if mutant!(LeaseTakenAtOnce) {
+            return self.not_before;
+        }
         let spec = self.lease.as_ref().and_then(|it| it.spec.as_ref());
         let held = spec.filter(|it| it.holder_identity.as_ref().is_some_and(|who| !who.is_empty()));
         let free = held.map_or(self.since, |it| {

@@ -41,9 +41,14 @@ fn uid_of(owner: &Value) -> &str {
 
 /// One pass: whether something changed.
 pub(super) fn collect(server: &mut Server, now: Time) -> bool {
+    // Nobody else is anybody's concern here.
+    let concerned = |object: &Value| !owners(object).is_empty() || meta::is_deleting(object);
+    let some = server.store().all().filter(|(_, object)| concerned(object));
+    let objects: Vec<(Key, Value)> = some.map(|(key, object)| (key.clone(), Value::clone(object))).collect();
+    if objects.is_empty() {
+        return false;
+    }
     let known = Known::of(server);
-    let objects: Vec<(Key, Value)> =
-        server.store().all().map(|(key, object)| (key.clone(), Value::clone(object))).collect();
     let mut changed = false;
     for (key, object) in &objects {
         changed |= dependent(server, now, &known, key, object);

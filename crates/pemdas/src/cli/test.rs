@@ -67,7 +67,7 @@ pub(super) struct Test {
     /// From what chance is made: another seed, other names and pauses
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// Spoil one request of the operator, counted from 0: crash-before, crash-after, broken, broken-after, or a status such as 409; may be given several times
+    /// Spoil one request of the operator, counted from 0: crash-before, crash-after, broken, broken-after, silent, frozen, evaluator-dies, or a status such as 409; may be given several times
     #[arg(long = "fault", value_name = "NUMBER:WHAT", value_parser = fault)]
     faults: Vec<(usize, Fault)>,
     /// Play each scenario again and again under faults: the operator dies before and after every request, requests and answers get lost, watches lag
@@ -76,7 +76,7 @@ pub(super) struct Test {
     /// With --explore: with how many seeds
     #[arg(long, value_name = "N", default_value_t = 1, requires = "explore", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seeds: u64,
-    /// With --explore: how many faults in one run; with 2, as many pairs are drawn as there are single ones
+    /// With --explore: how many faults in one run; with 2, all pairs of deaths where there are few writes, and as many other pairs as there are single ones
     #[arg(long, value_name = "D", default_value_t = 1, requires = "explore", value_parser = clap::value_parser!(u8).range(1..=2))]
     depth: u8,
 }

@@ -78,7 +78,9 @@ impl Arena {
             };
             self.host = Some(host.clone());
             self.journal.begin();
-            let _operation = self.operation(&host, seed);
+            let copies = if self.journal.needs_two() { 2 } else { 1 };
+            let _operations: Vec<Operation> =
+                (0..copies).map(|it| self.operation(&host, seed, it, copies)).collect();
             tokio::select! {
                 biased;
                 () = self.journal.death() => Lived::Died,
@@ -87,23 +89,27 @@ impl Arena {
         }))
     }
 
-    fn operation(&self, host: &Host, seed: u64) -> Operation {
+    /// A copy of the operator; where there are several, one leads.
+    fn operation(&self, host: &Host, seed: u64, copy: u64, copies: u64) -> Operation {
         let metrics = Metrics::new();
         let line = Line::new(host.clone(), self.journal.ear());
         let client = connect::over(line, &metrics).client;
+        let machine_seed = seed.wrapping_add(copy.wrapping_mul(7_919));
         let now = i64::try_from(host.with(|cluster| cluster.now()).0).unwrap_or_default();
+        let machine = Machine::simulated(Timestamp::from_millisecond(now).unwrap_or_default(), machine_seed);
+        let compiler = self.readers.under(Arc::clone(&self.journal), machine.clone());
         let wanted = Wanted {
             namespaces: BTreeSet::new(),
             secret: vec![7; 32],
             recheck: Duration::from_secs(300),
-            lease_in: None,
-            process: format!("trial-{}", self.lives),
+            lease_in: (copies > 1).then(|| "default".to_owned()),
+            process: format!("trial-{}-{copy}", self.lives),
             way: Way::Proxy,
             report_every: Duration::from_secs(10),
-            machine: Machine::simulated(Timestamp::from_millisecond(now).unwrap_or_default(), seed),
+            machine,
         };
         let (ready, _) = watch::channel(Vec::new());
-        Operation::start(client, Arc::new(self.readers.clone()), wanted, &metrics, ready)
+        Operation::start(client, Arc::new(compiler), wanted, &metrics, ready)
     }
 }
 
@@ -173,7 +179,8 @@ mod tests {
         let write = whole.iter().position(|it| it.target.contains("deployments/foo") && it.writes()).unwrap();
         for fault in [Fault::CrashBefore, Fault::CrashAfter] {
             let (entries, _) = played(1, &readers, vec![(write, fault)]);
-            assert_eq!(entries[..write], whole[..write]);
+            let lines = |all: &[Entry]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
+            assert_eq!(lines(&entries[..write]), lines(&whole[..write]));
             assert_eq!(entries[write].code.is_some(), fault == Fault::CrashAfter);
             assert_eq!(entries[write + 1].life, 1);
             assert!(entries.iter().any(|it| it.life == 1 && it.target.contains("fooservices/foo/status")));

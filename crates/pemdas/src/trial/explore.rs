@@ -2,7 +2,6 @@
 //! lag and are cut. Whatever happens, what it comes to has to be the same, in the same order, and nothing else may be deleted.
 
 use std::{
-    collections::BTreeSet,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -10,23 +9,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pemdas_sim::Method;
-
 use super::{
-    Bench, Entry, Failure, Fault, Played, Script, play,
-    script::{Step, What},
+    Bench, Fault, Played, Script,
+    faults::{Faults, deaths, drawn, second_deaths, singles},
+    oracle::{Goal, patient},
+    play,
 };
 
-/// How much longer everything may take under faults.
-const PATIENCE: u64 = 20;
-/// How long the operator may take to come to rest in the end, in milliseconds.
-const TO_REST: u64 = 3_600_000;
 /// One run in so many is run twice and compared.
 const TWICE: usize = 100;
 /// How many failures of a scenario are told.
 const MAX_TOLD: usize = 5;
-/// How many differences of a state are told.
-const MAX_DIFFERENCES: usize = 6;
 
 /// What is to be tried.
 #[derive(Debug, Clone)]
@@ -91,21 +84,19 @@ pub(crate) fn explore(bench: &Bench, script: &Script, plan: &Plan) -> std::io::R
             });
             continue;
         }
-        let mut tries = if plan.only.is_empty() { singles(&whole.entries) } else { vec![plan.only.clone()] };
+        let mut tries = if plan.only.is_empty() { singles(&whole) } else { vec![plan.only.clone()] };
         if plan.depth > 1 && plan.only.is_empty() {
-            tries.extend(pairs(&tries, seed));
+            for first in deaths(&whole.entries) {
+                let died = play(bench, &script, seed, first.clone())?;
+                tries.extend(second_deaths(&first, &died.entries));
+            }
+            tries.extend(drawn(&singles(&whole), seed));
         }
-        let goal = Goal { deleted: deleted(&whole.entries), whole };
+        let goal = Goal::new(whole);
         run_all(bench, &script, seed, &goal, &tries, &mut explored)?;
     }
     explored.took = began.elapsed();
     Ok(explored)
-}
-
-/// Where a run has to come to.
-struct Goal {
-    whole: Played,
-    deleted: BTreeSet<String>,
 }
 
 /// Runs them all, on as many threads as there are; each run has its own.
@@ -114,7 +105,7 @@ fn run_all(
     script: &Script,
     seed: u64,
     goal: &Goal,
-    tries: &[Vec<(usize, Fault)>],
+    tries: &[Faults],
     explored: &mut Explored,
 ) -> std::io::Result<()> {
     let next = AtomicUsize::new(0);
@@ -168,7 +159,7 @@ fn run(
     twice: bool,
 ) -> std::io::Result<Option<Found>> {
     let played = play(bench, script, seed, faults.to_vec())?;
-    let mut message = judged(&played, goal);
+    let mut message = goal.judge(&played);
     if twice && message.is_none() {
         let again = play(bench, script, seed, faults.to_vec())?;
         if again.entries != played.entries {
@@ -180,90 +171,4 @@ fn run(
         let requests = faults.iter().filter_map(request).collect();
         Found { seed, faults: faults.to_vec(), requests, message, played }
     }))
-}
-
-/// What is wrong with a run.
-fn judged(played: &Played, goal: &Goal) -> Option<String> {
-    if let Some(Failure { message, why, .. }) = &played.failure {
-        let why = why.as_ref().map(|it| format!(" ({it})")).unwrap_or_default();
-        return Some(format!("{message}{why}"));
-    }
-    let unexpected: Vec<String> = deleted(&played.entries).difference(&goal.deleted).cloned().collect();
-    if !unexpected.is_empty() {
-        return Some(format!("deleted, and not without the fault: {}", unexpected.join(", ")));
-    }
-    let differences = goal.whole.state.differences(&played.state);
-    if differences.is_empty() {
-        return None;
-    }
-    let more = differences.len().saturating_sub(MAX_DIFFERENCES);
-    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    let told: Vec<String> = differences.into_iter().take(MAX_DIFFERENCES).collect();
-    Some(format!("it came to something else than without the fault: {}{more}", told.join("; ")))
-}
-
-/// What the operator deleted, by where it is; digests in names left out.
-fn deleted(entries: &[Entry]) -> BTreeSet<String> {
-    let gone = entries.iter().filter(|it| it.method == Method::Delete && it.code.is_some_and(|it| it < 300));
-    gone.map(|it| super::state::named(&it.target)).collect()
-}
-
-/// Every fault for every request.
-fn singles(entries: &[Entry]) -> Vec<Vec<(usize, Fault)>> {
-    let mut all = Vec::new();
-    for (number, entry) in entries.iter().enumerate() {
-        let faults: &[Fault] = if entry.writes() {
-            &[
-                Fault::CrashBefore,
-                Fault::CrashAfter,
-                Fault::Broken,
-                Fault::BrokenAfter,
-                Fault::Refused(409),
-                Fault::Refused(429),
-                Fault::Refused(500),
-            ]
-        } else if entry.watches() {
-            &[Fault::CrashBefore, Fault::Late, Fault::Cut, Fault::Refused(410)]
-        } else {
-            &[Fault::CrashBefore, Fault::Broken, Fault::Refused(500)]
-        };
-        all.extend(faults.iter().map(|it| vec![(number, *it)]));
-    }
-    all
-}
-
-/// As many pairs as there are single faults, drawn by the seed.
-fn pairs(singles: &[Vec<(usize, Fault)>], seed: u64) -> Vec<Vec<(usize, Fault)>> {
-    let mut chance = fastrand::Rng::with_seed(seed);
-    let draw = |chance: &mut fastrand::Rng| singles.get(chance.usize(..singles.len().max(1))).cloned();
-    let mut all = Vec::new();
-    for _ in 0..singles.len() {
-        let (Some(one), Some(other)) = (draw(&mut chance), draw(&mut chance)) else { break };
-        let mut pair: Vec<(usize, Fault)> = one.into_iter().chain(other).collect();
-        pair.sort_unstable();
-        pair.dedup_by_key(|it| it.0);
-        all.push(pair);
-    }
-    all
-}
-
-/// The same scenario with more patience: faults cost time, and what people are told may be lost with them.
-fn patient(script: &Script) -> Script {
-    let mut script = script.clone();
-    script.steps.retain(|step| match &step.what {
-        What::Eventually(fact, _) | What::Now(fact) => fact.kind != "Event",
-        _ => true,
-    });
-    for step in &mut script.steps {
-        step.what = match step.what.clone() {
-            What::Eventually(fact, within) => What::Eventually(fact, within * PATIENCE),
-            What::Now(fact) => What::Eventually(fact, 300_000 * PATIENCE),
-            What::Settles(_) => What::Settles(TO_REST),
-            other => other,
-        };
-    }
-    if let Some(last) = script.steps.last().map(|it| it.span.clone()) {
-        script.steps.push(Step { span: last, what: What::Settles(TO_REST) });
-    }
-    script
 }

@@ -31,6 +31,8 @@ pub(crate) struct Entry {
     pub(crate) code: Option<u16>,
     /// What was done to it.
     pub(crate) fault: Option<Fault>,
+    /// How often it told something, if it follows changes.
+    pub(crate) told: usize,
 }
 
 impl Entry {
@@ -81,10 +83,28 @@ pub(crate) enum Fault {
     Late,
     /// A watch that ends after the first that it tells.
     Cut,
+    /// A watch that tells so much, then nothing for a while, and then that its version is gone.
+    Gap(usize),
+    /// It is done, and nothing is ever heard of it.
+    Silent,
+    /// There is a second copy of the operator, and everything that the first one sends from here on arrives so late that the other leads.
+    Frozen,
+    /// The evaluator dies, three times in a row, on what it is asked after this request.
+    EvaluatorDies,
+    /// The evaluator takes long for what it is asked after this request.
+    EvaluatorSlow,
 }
 
 /// How late a late watch is.
 const LATE: Duration = Duration::from_secs(10);
+/// How long a watch with a gap tells nothing.
+const GAP: Duration = Duration::from_secs(30);
+/// How long a line stands still: longer than a lease lasts.
+const FROZEN: Duration = Duration::from_secs(45);
+/// How long a slow evaluator takes.
+pub(crate) const SLOW: Duration = Duration::from_secs(40);
+/// How often in a row a dying evaluator dies.
+const DEATHS: usize = 3;
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -96,6 +116,11 @@ impl std::fmt::Display for Fault {
             Self::Refused(code) => write!(out, "{code}"),
             Self::Late => out.write_str("late"),
             Self::Cut => out.write_str("cut"),
+            Self::Gap(after) => write!(out, "gap-{after}"),
+            Self::Silent => out.write_str("silent"),
+            Self::Frozen => out.write_str("frozen"),
+            Self::EvaluatorDies => out.write_str("evaluator-dies"),
+            Self::EvaluatorSlow => out.write_str("evaluator-slow"),
         }
     }
 }
@@ -104,15 +129,28 @@ impl std::str::FromStr for Fault {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known =
-            [Self::CrashBefore, Self::CrashAfter, Self::Broken, Self::BrokenAfter, Self::Late, Self::Cut];
+        let known = [
+            Self::CrashBefore,
+            Self::CrashAfter,
+            Self::Broken,
+            Self::BrokenAfter,
+            Self::Late,
+            Self::Cut,
+            Self::Silent,
+            Self::Frozen,
+            Self::EvaluatorDies,
+            Self::EvaluatorSlow,
+        ];
         if let Some(found) = known.into_iter().find(|it| it.to_string() == text) {
             return Ok(found);
+        }
+        if let Some(after) = text.strip_prefix("gap-").and_then(|it| it.parse().ok()) {
+            return Ok(Self::Gap(after));
         }
         match text.parse() {
             Ok(code @ 400..=599) => Ok(Self::Refused(code)),
             _ => Err(format!(
-                "{text} is none of crash-before, crash-after, broken, broken-after, late, cut, or a status from 400 to 599"
+                "{text} is none of crash-before, crash-after, broken, broken-after, silent, late, cut, gap-NUMBER, frozen, evaluator-dies, evaluator-slow, or a status from 400 to 599"
             )),
         }
     }
@@ -128,6 +166,19 @@ impl Fault {
             Self::Refused(code) => Fate::Refused(code),
             Self::Late => Fate::Late(LATE),
             Self::Cut => Fate::Cut,
+            Self::Gap(after) => Fate::Gap(after, GAP),
+            Self::Silent => Fate::Unanswered,
+            Self::Frozen => Fate::Frozen(FROZEN),
+            Self::EvaluatorDies | Self::EvaluatorSlow => Fate::Done,
+        }
+    }
+
+    /// How often it is met, if it is one of the evaluator.
+    fn of_evaluator(self) -> Option<usize> {
+        match self {
+            Self::EvaluatorDies => Some(DEATHS),
+            Self::EvaluatorSlow => Some(1),
+            _ => None,
         }
     }
 
@@ -140,10 +191,21 @@ impl Fault {
 #[derive(Default)]
 struct Pages {
     entries: Vec<Entry>,
+    /// How many of them write.
+    writes: usize,
     life: usize,
     /// By the number of a request, counted over all lives.
     faults: Vec<(usize, Fault)>,
+    /// Whether there were more requests than any sound run has.
+    too_many: bool,
+    /// How many requests there were when the evaluator was asked.
+    asked: Vec<usize>,
+    /// Faults of the evaluator that have begun, and how often they were met.
+    met: BTreeMap<usize, usize>,
 }
+
+/// The most requests of a run: what sends more has no end.
+const MAX_REQUESTS: usize = 5_000;
 
 /// Keeps what was sent, and does to requests what it was told to.
 #[derive(Default)]
@@ -179,9 +241,43 @@ impl Journal {
         self.pages().entries.clone()
     }
 
+    /// Whether there were more requests than any sound run has.
+    pub(crate) fn too_many(&self) -> bool {
+        self.pages().too_many
+    }
+
+    /// How many requests there were whenever the evaluator was asked.
+    pub(crate) fn asked(&self) -> Vec<usize> {
+        self.pages().asked.clone()
+    }
+
+    /// The evaluator is asked: what becomes of it.
+    pub(crate) fn ask(&self) -> Option<Fault> {
+        let mut pages = self.pages();
+        let now = pages.entries.len();
+        if pages.asked.last() != Some(&now) {
+            pages.asked.push(now);
+        }
+        let Pages { faults, met, .. } = &mut *pages;
+        let due = faults.iter().filter(|(number, fault)| *number <= now && fault.of_evaluator().is_some());
+        for (number, fault) in due {
+            let times = met.entry(*number).or_default();
+            if fault.of_evaluator().is_some_and(|most| *times < most) {
+                *times += 1;
+                return Some(*fault);
+            }
+        }
+        None
+    }
+
+    /// Whether a second copy of the operator runs.
+    pub(crate) fn needs_two(&self) -> bool {
+        self.pages().faults.iter().any(|(_, it)| *it == Fault::Frozen)
+    }
+
     /// How many requests write.
     pub(crate) fn writes(&self) -> usize {
-        self.pages().entries.iter().filter(|it| it.writes()).count()
+        self.pages().writes
     }
 
     fn pages(&self) -> std::sync::MutexGuard<'_, Pages> {
@@ -200,28 +296,45 @@ impl Ear {
     fn numbers(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, usize>> {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn change(&self, sent: &Sent, change: impl FnOnce(&mut Entry)) {
+        let number = self.numbers().get(&sent.number).copied();
+        let mut pages = self.journal.pages();
+        if let Some(entry) = number.and_then(|it| pages.entries.get_mut(it)) {
+            change(entry);
+        }
+    }
 }
 
 impl Listen for Ear {
     fn sent(&self, sent: &Sent) -> Fate {
+        // Who leads is agreed upon beside everything else; only where there are two.
+        if sent.request.path.contains("/leases") {
+            return Fate::Done;
+        }
         let mut pages = self.journal.pages();
         let number = pages.entries.len();
         self.numbers().insert(sent.number, number);
         let fault = pages.faults.iter().find(|(of, _)| *of == number).map(|it| it.1);
         let life = pages.life;
-        pages.entries.push(Entry { fault, ..entry(sent, life) });
+        let entry = Entry { fault, ..entry(sent, life) };
+        pages.writes += usize::from(entry.writes());
+        pages.entries.push(entry);
+        pages.too_many |= number >= MAX_REQUESTS;
+        let ends = pages.too_many || fault.is_some_and(Fault::is_crash);
         drop(pages);
-        if fault.is_some_and(Fault::is_crash) {
+        if ends {
             self.journal.died.notify_one();
         }
         fault.map_or(Fate::Done, Fault::fate)
     }
 
     fn done(&self, sent: &Sent, code: u16) {
-        let Some(number) = self.numbers().remove(&sent.number) else { return };
-        if let Some(entry) = self.journal.pages().entries.get_mut(number) {
-            entry.code = Some(code);
-        }
+        self.change(sent, |entry| entry.code = Some(code));
+    }
+
+    fn told(&self, sent: &Sent) {
+        self.change(sent, |entry| entry.told += 1);
     }
 }
 
@@ -245,5 +358,6 @@ fn entry(sent: &Sent, life: usize) -> Entry {
         body,
         code: None,
         fault: None,
+        told: 0,
     }
 }

@@ -9,15 +9,21 @@
 //! | `script`, `facts`, `read` | scenarios as data, and how they are read from what an author wrote |
 //! | `gather` | which scenarios there are |
 //! | `playing` | one scenario, step by step |
-//! | `explore`, `state` | the same under faults, and what has to be as without them |
+//! | `explore`, `faults` | the same under faults, and which those are |
+//! | `oracle`, `state` | what has to be as without them |
+//! | `mutants` | the proof that deliberate bugs are found |
 //! | `person` | somebody who types at a cluster |
 //! | `text`, `report` | what is told to people and to programs |
 
 mod arena;
 pub(crate) mod explore;
 mod facts;
+mod faults;
 pub(crate) mod gather;
 mod journal;
+#[cfg(test)]
+mod mutants;
+mod oracle;
 pub(crate) mod person;
 mod playing;
 mod read;
@@ -95,6 +101,8 @@ pub(crate) struct Played {
     pub(crate) story: Vec<Happening>,
     /// What the operator sent.
     pub(crate) entries: Vec<Entry>,
+    /// How many requests there were whenever the evaluator was asked.
+    pub(crate) asked: Vec<usize>,
     /// How long it took in the cluster, in milliseconds.
     pub(crate) simulated: u64,
     /// What there is in the end.
@@ -115,11 +123,18 @@ pub(crate) fn play(
     let mut playing = Playing::new(bench, script, Arc::clone(arena.journal()));
     for _ in 0..MAX_LIVES {
         match arena.live(async |host| playing.go(&host).await)? {
+            Lived::Died if arena.journal().too_many() => {
+                let message =
+                    format!("the operator sends and sends: {} requests", arena.journal().entries().len());
+                playing.failure = Some(Failure { step: None, message, why: None });
+                break;
+            }
             Lived::Died | Lived::Done(End::Restart) => {}
             Lived::Done(End::Over | End::Failed) => break,
         }
     }
     let Playing { failure, story, now, .. } = playing;
     let simulated = now.0.saturating_sub(arena::BEGINS.0);
-    Ok(Played { failure, story, entries: arena.journal().entries(), simulated, state: arena.state() })
+    let (entries, asked) = (arena.journal().entries(), arena.journal().asked());
+    Ok(Played { failure, story, entries, asked, simulated, state: arena.state() })
 }

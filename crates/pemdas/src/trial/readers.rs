@@ -13,10 +13,12 @@ use pemdas_core::{
 use pemdas_kube::{
     compile::{Compiled, Compiler, Evaluate, Problem, Verdict},
     identity::Identity,
+    machine::Machine,
 };
 use pemdas_nickel::{Limits, Loaded, Sources};
 
-use crate::operate::verdict;
+use super::journal::{Fault, Journal, SLOW};
+use crate::operate::{no_worker, verdict};
 
 /// How many answers are remembered for a blueprint.
 const MAX_ANSWERS: usize = 100_000;
@@ -26,6 +28,68 @@ type Read = (Option<Compiled>, Vec<Problem>);
 /// Reads blueprints. Clones remember together.
 #[derive(Clone, Default)]
 pub(crate) struct Readers(Arc<Mutex<BTreeMap<BTreeMap<String, String>, Read>>>);
+
+impl Readers {
+    /// The same for one run, in which the evaluator may die or be slow.
+    pub(crate) fn under(&self, journal: Arc<Journal>, machine: Machine) -> Tried {
+        Tried { readers: self.clone(), trial: Trial { journal, machine } }
+    }
+}
+
+/// What may happen to the evaluator in a run.
+#[derive(Clone)]
+struct Trial {
+    journal: Arc<Journal>,
+    machine: Machine,
+}
+
+impl Trial {
+    /// Whether the evaluator dies of what it is asked now.
+    fn dies(&self) -> bool {
+        match self.journal.ask() {
+            Some(Fault::EvaluatorSlow) => {
+                self.machine.takes(SLOW);
+                false
+            }
+            fault => fault.is_some(),
+        }
+    }
+}
+
+/// Reads blueprints in one run.
+pub(crate) struct Tried {
+    readers: Readers,
+    trial: Trial,
+}
+
+impl Compiler for Tried {
+    fn compile(&self, identity: &Identity, files: &BTreeMap<String, String>) -> Verdict {
+        if self.trial.dies() {
+            return no_worker();
+        }
+        let read = self.readers.compile(identity, files);
+        let asked = |it: Compiled| {
+            let evaluator = Arc::new(Asked { evaluator: it.evaluator, trial: self.trial.clone() });
+            Compiled { evaluator, ..it }
+        };
+        Verdict { compiled: read.compiled.map(asked), ..read }
+    }
+}
+
+/// An evaluator in one run.
+struct Asked {
+    evaluator: Arc<dyn Evaluate>,
+    trial: Trial,
+}
+
+impl Evaluate for Asked {
+    fn evaluate(&self, batch: &[Question]) -> Vec<Answer> {
+        if self.trial.dies() {
+            return batch.iter().map(|_| Answer::Unknown("the evaluator died".to_owned())).collect();
+        }
+        self.evaluator.evaluate(batch)
+    }
+}
 
 impl Compiler for Readers {
     fn compile(&self, _identity: &Identity, files: &BTreeMap<String, String>) -> Verdict {

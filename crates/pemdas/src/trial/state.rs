@@ -91,6 +91,10 @@ fn normal(object: &Value, names: &BTreeMap<String, String>) -> Value {
     let secret = object["kind"] == "Secret";
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.retain(|name, _| !OF_A_RUN.contains(&name.as_str()));
+        // Who came first does not matter.
+        if let Some(finalizers) = metadata.get_mut("finalizers").and_then(Value::as_array_mut) {
+            finalizers.sort_by_cached_key(ToString::to_string);
+        }
         if let Some(entries) = metadata.get_mut("managedFields").and_then(Value::as_array_mut) {
             for entry in entries.iter_mut() {
                 if let Some(fields) = entry.as_object_mut() {
