@@ -39,6 +39,15 @@ pub(super) enum Purpose {
     Objects,
 }
 
+/// How it was told that an object is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// With the version as of which it is.
+    ByWatch,
+    /// By a list that does not have it, and does not say as of when.
+    ByList,
+}
+
 /// One watch: a kind, in the whole cluster or in one namespace, and what was seen of it.
 pub(super) struct View {
     /// Who watches: one of the readers.
@@ -320,7 +329,7 @@ impl Hub {
                 }
                 for key in gone {
                     let version = self.version_of(id, &key).max(newest);
-                    self.gone(id, &key, version);
+                    self.gone(id, &key, version, Told::ByList);
                 }
                 for live in list {
                     self.seen(id, live);
@@ -329,7 +338,7 @@ impl Hub {
                 self.listed(id);
             }
             News::Seen(live) => self.seen(id, live),
-            News::Gone(key, version) => self.gone(id, &key, version),
+            News::Gone(key, version) => self.gone(id, &key, version, Told::ByWatch),
             News::Forbidden(why) => {
                 tracing::warn!(kind = %view.kind, identity = %view.carrier, why, "a kind may not be watched");
                 if view.purpose == Purpose::Objects {
@@ -368,14 +377,14 @@ impl Hub {
         }
     }
 
-    fn gone(&mut self, id: ViewId, key: &ObjectKey, version: u64) {
+    fn gone(&mut self, id: ViewId, key: &ObjectKey, version: u64, told: Told) {
         let Some(view) = self.views.all.get_mut(&id) else { return };
         let old = view.remove(key);
         match (view.purpose, old) {
             (Purpose::Blueprints, Some(old)) => self.blueprint_gone(&old),
             (Purpose::Ledgers, Some(old)) => self.ledger_gone(&old),
             (Purpose::Namespaces, _) => {}
-            (_, old) => self.object_gone(id, key, version, old.as_deref()),
+            (_, old) => self.object_gone(id, key, version, old.as_deref(), told),
         }
     }
 
