@@ -83,9 +83,10 @@ fn a_directory_without_a_name_needs_one() {
 /// Somebody at a terminal in this folder, who types an answer as soon as a question is there; what stands on the screen in the end.
 fn typed(folder: &Path, answers: &[(&str, &str)]) -> (i32, String) {
     let command = format!("{} init shop", env!("CARGO_BIN_EXE_pemdas"));
-    // `script` gives the command a terminal of its own.
-    let mut child = Command::new("script")
-        .args(["--quiet", "--return", "--command", &command, "/dev/null"])
+    // `script` gives the command a terminal of its own. Whoever runs tests in the background may have them ignore Ctrl-C; who sits at a
+    // terminal does not.
+    let mut child = Command::new("env")
+        .args(["--default-signal", "script", "--quiet", "--return", "--command", &command, "/dev/null"])
         .current_dir(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
