@@ -112,7 +112,24 @@ fn normal(object: &Value, names: &BTreeMap<String, String>) -> Value {
     if let Some(status) = object.get_mut("status").and_then(Value::as_object_mut) {
         status.remove("observedGeneration");
     }
+    if object["kind"] == "Service" {
+        without_addresses(&mut object["spec"]);
+    }
     plain_value(&object, names)
+}
+
+/// The addresses and ports of a Service are drawn by chance; that it has none is not.
+fn without_addresses(spec: &mut Value) {
+    let drawn = |it: &Value| it.as_str().is_some_and(|it| it != "None");
+    if spec.get("clusterIP").is_some_and(drawn) {
+        spec["clusterIP"] = Value::from("…");
+        spec["clusterIPs"] = Value::from("…");
+    }
+    for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
+        if port.get("nodePort").is_some() {
+            port["nodePort"] = Value::from("…");
+        }
+    }
 }
 
 fn plain_value(value: &Value, names: &BTreeMap<String, String>) -> Value {
@@ -187,7 +204,9 @@ fn token(text: &str, names: &BTreeMap<String, String>) -> Option<(usize, String)
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::plain;
+    use serde_json::json;
+
+    use super::{normal, plain};
 
     #[test]
     fn what_differs_between_runs_is_not_seen() {
@@ -197,5 +216,16 @@ mod tests {
             format!("pemdas-{uid}.558ea06832 at 2030-01-01T00:00:03Z: foo-migrate-763679680b of \"42\"");
         assert_eq!(plain(&text, &names), "pemdas-<foos a>.# at <time>: foo-migrate-# of \"42\"");
         assert_eq!(plain("registry.example.com/foo:7.1", &names), "registry.example.com/foo:7.1");
+    }
+
+    #[test]
+    fn addresses_of_services_are_drawn_by_chance_and_that_there_is_none_is_not() {
+        let service = |address: &str, port: u16| {
+            let ports = json!([{ "port": 80, "nodePort": port }]);
+            let spec = json!({ "clusterIP": address, "clusterIPs": [address], "ports": ports });
+            normal(&json!({ "kind": "Service", "metadata": {}, "spec": spec }), &BTreeMap::new())
+        };
+        assert_eq!(service("10.96.0.1", 30_001), service("10.96.0.2", 30_002));
+        assert_ne!(service("10.96.0.1", 30_001), service("None", 30_001));
     }
 }
