@@ -195,8 +195,8 @@ fn every_code_has_a_page() {
 }
 
 #[test]
-fn what_a_config_map_cannot_hold_is_refused() {
-    let large = "x".repeat(1 << 20);
+fn what_is_too_large_for_a_blueprint_is_refused() {
+    let large = "x".repeat(4 << 20);
     let sources = Sources::single(format!(
         "let {{ Blueprint, .. }} = import \"pemdas/v1.ncl\" in\nlet _unused = \"{large}\" in\n{{ name = \"large\", nodes = {{}} }} | Blueprint"
     ));

@@ -55,18 +55,18 @@ fn standard_input_is_nickel_or_a_manifest() {
 fn a_huge_file_is_refused_without_reading_it_all() {
     let folder = tempfile::tempdir().expect("a folder");
     let main = folder.path().join("main.ncl");
-    fs::write(&main, vec![b' '; 5 << 20]).expect("written");
+    fs::write(&main, vec![b' '; 9 << 20]).expect("written");
     let output = pemdas().arg("check").arg(&main).output().expect("it runs");
     spoke_plainly(&output);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stdout).contains("is larger than 4 MiB"), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("is larger than 8 MiB"), "{}", text(&output.stdout));
 }
 
 #[test]
-fn a_blueprint_too_large_for_a_config_map_is_a_problem() {
+fn a_blueprint_that_is_too_large_is_a_problem() {
     let folder = tempfile::tempdir().expect("a folder");
     let clean = fs::read_to_string(format!("{CLEAN}/main.ncl")).expect("a fixture");
-    let large = format!("{clean}{}", "# padding\n".repeat(110_000));
+    let large = format!("{clean}{}", "# padding\n".repeat(430_000));
     fs::write(folder.path().join("main.ncl"), large).expect("written");
     let output = pemdas().arg("check").arg(folder.path()).output().expect("it runs");
     spoke_plainly(&output);

@@ -34,6 +34,7 @@ use crate::{
     call,
     compile::{Compiled, Problem, Verdict},
     crds::install::Kept,
+    files::{self, Unreadable},
     identity::Identity,
     needs,
     resource::Resource,
@@ -58,6 +59,8 @@ const REPORT_AGAIN: Duration = Duration::from_secs(5);
 const MAX_OWN_FLIGHTS: usize = 96;
 /// The code of a revision that cannot be kept.
 const UNSTORED: &str = "PM0511";
+/// The code of a ConfigMap whose files cannot be unpacked.
+const UNREADABLE: &str = "PM0015";
 /// The code of a blueprint that no worker could be had for, and when it is read again.
 const NO_WORKER: &str = "PM0510";
 const READ_AGAIN: Duration = Duration::from_secs(30);
@@ -238,8 +241,8 @@ impl Hub {
         }
         let account = live.annotation(ACCOUNT_ANNOTATION).unwrap_or("default").to_owned();
         let identity = Identity::Account { namespace: name.namespace.clone(), name: account };
-        let files = files(&live.body);
-        let sources = Digest::of(&[], &json!([files, identity.to_string(), policy(live)]));
+        let held = [live.body.get("data"), live.body.get("binaryData")];
+        let sources = Digest::of(&[], &json!([held, identity.to_string(), policy(live)]));
         self.compilations += 1;
         let number = self.compilations;
         let loaded =
@@ -264,8 +267,11 @@ impl Hub {
         tracing::info!(blueprint = %name, "a blueprint is read");
         loaded.sources = sources;
         loaded.number = number;
-        let (compiler, post) = (self.compiler.clone(), self.post.clone());
-        let reading = self.settings.machine.spawn_blocking(move || compiler.compile(&identity, &files));
+        let (compiler, post, live) = (self.compiler.clone(), self.post.clone(), live.clone());
+        let reading = self.settings.machine.spawn_blocking(move || match files::read(&live.body) {
+            Ok(files) => compiler.compile(&identity, &files),
+            Err(why) => unreadable(&why),
+        });
         tokio::spawn(async move {
             if let Ok(verdict) = reading.await {
                 let _ended = post.send(Event::Compiled(name, number, Box::new(verdict))).await;
@@ -302,7 +308,8 @@ impl Hub {
         }
         let runs = loaded.running.is_some();
         let identity = live_account(&loaded.live, &name.namespace);
-        let sources = files(&loaded.live.body);
+        // What cannot be read was not compiled either.
+        let sources = files::read(&loaded.live.body).unwrap_or_default();
         self.report_soon();
         let Some(compiled) = verdict.compiled else {
             tracing::warn!(blueprint = %name, "a blueprint has errors; its last good revision runs on");
@@ -622,6 +629,18 @@ fn broken(verdict: &Verdict) -> Option<Told> {
     Some(Told { about: None, reason: "Broken".to_owned(), message, warning: true })
 }
 
+/// What is told of a ConfigMap whose files cannot be unpacked.
+fn unreadable(why: &Unreadable) -> Verdict {
+    let problem = Problem {
+        code: UNREADABLE.to_owned(),
+        place: String::new(),
+        message: why.to_string(),
+        hint: Unreadable::HINT.to_owned(),
+        error: true,
+    };
+    Verdict { compiled: None, problems: vec![problem] }
+}
+
 /// What an Event about a ConfigMap refers to.
 fn reference(live: &Live) -> ObjectReference {
     ObjectReference {
@@ -657,13 +676,4 @@ pub(super) fn policy(live: &Live) -> Policy {
         Some("publish") => Policy::Publish,
         _ => Policy::Create,
     }
-}
-
-/// The files of a blueprint.
-pub(crate) fn files(body: &Value) -> BTreeMap<String, String> {
-    let data = body.get("data").and_then(Value::as_object);
-    data.into_iter()
-        .flatten()
-        .filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned())))
-        .collect()
 }

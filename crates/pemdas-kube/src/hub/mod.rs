@@ -69,7 +69,7 @@ use views::{ViewId, Views};
 pub use beside::Beside;
 pub use instances::InstanceId;
 
-pub(crate) use blueprints::{BlueprintName, STATUS_ANNOTATION, files, live_account};
+pub(crate) use blueprints::{BlueprintName, STATUS_ANNOTATION, live_account};
 pub(crate) use instances::instance_name;
 pub(crate) use views::BLUEPRINT_LABEL;
 

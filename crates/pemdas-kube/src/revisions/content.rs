@@ -1,17 +1,16 @@
 //! What a revision holds, and how it is kept.
 
 use std::collections::BTreeMap;
-use std::io::{Read as _, Write as _};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Trouble;
+use crate::packed::{self, Unfit};
 
 /// The most that is kept, in bytes: etcd takes about one and a half million for a whole object.
-pub const MAX_STORED: usize = 900 * 1024;
+pub const MAX_STORED: usize = 1_450_000;
 /// Up to here people can read it as it is.
 const PLAIN: usize = 64 * 1024;
 /// No more is unpacked, whatever somebody wrote into a revision.
@@ -43,10 +42,7 @@ impl Content {
         if text.len() <= PLAIN {
             return Ok(plain);
         }
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        // Writing into memory does not fail; if it did, the size would say so.
-        let packed = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish()).unwrap_or_default();
-        let packed = STANDARD.encode(packed);
+        let packed = STANDARD.encode(packed::pack(text.as_bytes()));
         if packed.is_empty() || packed.len() > MAX_STORED {
             return Err(Trouble::TooLarge { size: packed.len() });
         }
@@ -63,14 +59,10 @@ impl Content {
         };
         let packed = packed.as_str().and_then(|it| STANDARD.decode(it).ok());
         let packed = packed.ok_or_else(|| "its content is not encoded as it should be".to_owned())?;
-        let mut text = Vec::new();
-        let unpacked = GzDecoder::new(packed.as_slice()).take(MAX_UNPACKED + 1).read_to_end(&mut text);
-        if unpacked.is_err() {
-            return Err("its content cannot be unpacked".to_owned());
-        }
-        if text.len() as u64 > MAX_UNPACKED {
-            return Err(format!("its content is larger than {MAX_UNPACKED} bytes"));
-        }
+        let text = packed::unpack(&packed, MAX_UNPACKED).map_err(|why| match why {
+            Unfit::Broken => "its content cannot be unpacked".to_owned(),
+            Unfit::TooLarge => format!("its content is larger than {MAX_UNPACKED} bytes"),
+        })?;
         serde_json::from_slice(&text).map_err(|_| "it is no revision of a blueprint".to_owned())
     }
 }
@@ -80,9 +72,8 @@ mod tests {
     use serde_json::json;
 
     use super::{Content, MAX_STORED, STANDARD};
+    use crate::packed;
     use base64::Engine as _;
-    use flate2::{Compression, write::GzEncoder};
-    use std::io::Write as _;
 
     fn content(text: String) -> Content {
         Content { library: "1.0".to_owned(), sources: [("main.ncl".to_owned(), text)].into() }
@@ -113,15 +104,13 @@ mod tests {
     #[test]
     fn what_is_too_large_is_refused_with_its_size() {
         assert!(content(noise(MAX_STORED / 2)).stored().is_ok());
-        let why = content(noise(1_200_000)).stored().unwrap_err().to_string();
-        assert!(why.starts_with("the blueprint takes ") && why.contains("921600"), "{why}");
+        let why = content(noise(1_900_000)).stored().unwrap_err().to_string();
+        assert!(why.starts_with("the blueprint takes ") && why.contains("1450000"), "{why}");
     }
 
     #[test]
     fn what_a_hand_wrote_is_refused() {
-        let mut bomb = GzEncoder::new(Vec::new(), Compression::best());
-        bomb.write_all(&vec![b' '; 20_000_000]).unwrap();
-        let bomb = STANDARD.encode(bomb.finish().unwrap());
+        let bomb = STANDARD.encode(packed::pack(&vec![b' '; 20_000_000]));
         for (stored, expected) in [
             (json!(null), "no revision"),
             (json!({ "library": 1 }), "no revision"),

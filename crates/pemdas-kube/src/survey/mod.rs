@@ -22,6 +22,7 @@ pub use kinds::{Kinds, Served};
 
 use crate::{
     connect::{Connection, Trouble},
+    files::{self, Unreadable},
     hub, key,
     ledgers::{self, Place},
     live,
@@ -51,8 +52,8 @@ pub struct Found {
     pub name: String,
     /// The account that everything is done as.
     pub account: crate::identity::Identity,
-    /// The files.
-    pub files: BTreeMap<String, String>,
+    /// The files, or why they cannot be unpacked.
+    pub files: Result<BTreeMap<String, String>, Unreadable>,
     /// What the operator tells of it; null if nothing.
     pub told: Value,
     /// The ConfigMap itself.
@@ -69,7 +70,7 @@ impl Found {
             namespace: live.key.namespace.clone(),
             name: live.key.name.clone(),
             account: hub::live_account(&live, &live.key.namespace),
-            files: hub::files(&live.body),
+            files: files::read(&live.body),
             told: told.unwrap_or_default(),
             live,
         })
@@ -79,6 +80,12 @@ impl Found {
     #[must_use]
     pub fn instance(&self, root: &str, uid: &str) -> String {
         instance_name(&self.namespace, &self.name, root, uid)
+    }
+
+    /// Whether its text has some words; one that cannot be read may have any.
+    #[must_use]
+    pub fn mentions(&self, words: &str) -> bool {
+        self.files.as_ref().map_or(true, |files| files.values().any(|text| text.contains(words)))
     }
 
     /// The ConfigMap in messages.

@@ -38,8 +38,8 @@ use crate::syntax::{Expr, Syntax};
 use outliner::{Outliner, Spot};
 use trees::Trees;
 
-/// What a ConfigMap holds: its keys and values together.
-pub const MAX_BYTES: u64 = 1 << 20;
+/// What a blueprint may have: names and texts of its files together. Compressed, that mostly fits into a ConfigMap.
+pub const MAX_BYTES: u64 = 4 << 20;
 
 /// The field by which the library's contract says that it was applied.
 const LIBRARY_FIELD: &str = "~library";
@@ -74,8 +74,8 @@ pub fn load(sources: &Sources, limits: &Limits) -> (Option<InProcess>, Outline) 
     if sources.bytes() > MAX_BYTES {
         diagnostics.push(too_large(sources));
     }
-    // Larger than a ConfigMap is a mistake to report with all others, not a reason to look no further.
-    let limits = Limits { source_bytes: limits.source_bytes.max(MAX_BYTES * 4), ..limits.clone() };
+    // Too large is a mistake to report with all others, not a reason to look no further.
+    let limits = Limits { source_bytes: limits.source_bytes.max(MAX_BYTES * 2), ..limits.clone() };
     match InProcess::load(sources, &limits) {
         Ok(evaluator) => {
             let mut outline = of(&evaluator, sources);
@@ -140,7 +140,7 @@ fn too_large(sources: &Sources) -> Diagnostic {
     let place = Span { file: largest.to_owned(), start: 0, end: 0 };
     Diagnostic::error(
         codes::TOO_LARGE,
-        format!("the blueprint has {} bytes; a ConfigMap holds {MAX_BYTES}", sources.bytes()),
+        format!("the blueprint has {} bytes; it may have {MAX_BYTES}", sources.bytes()),
     )
     .at(place, "the largest file")
     .hint("keep data such as SQL or dashboards in ConfigMaps of its own, and `observe` or mount them")

@@ -33,7 +33,9 @@ pub(super) fn files(bundle: &Bundle, version: &str) -> Files {
         format!("{{{{ .Files.Get {} | toJson }}}}", quoted(&format!("blueprint/{name}")))
     });
     files.insert("templates/blueprint.yaml".to_owned(), map);
-    files.extend(bundle.sources.iter().map(|(name, text)| (format!("blueprint/{name}"), text.clone())));
+    if bundle.packed.is_none() {
+        files.extend(bundle.sources.iter().map(|(name, text)| (format!("blueprint/{name}"), text.clone())));
+    }
     files
 }
 

@@ -12,6 +12,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use pemdas_core::{crd::install::Policy, rights::Rights};
+use pemdas_kube::files::{self, MAX_CONFIG_MAP, Packed};
 use serde_json::Value;
 
 use crate::{
@@ -26,6 +27,8 @@ pub(crate) struct Bundle {
     pub(crate) blueprint: String,
     /// Its files.
     pub(crate) sources: BTreeMap<String, String>,
+    /// The same compressed, where the ConfigMap holds them so.
+    pub(crate) packed: Option<Packed>,
     /// The definitions that come with it.
     pub(crate) definitions: Vec<Value>,
     /// Who makes definitions.
@@ -38,6 +41,12 @@ pub(crate) struct Bundle {
 
 /// Files by their path within the bundle.
 pub(crate) type Files = BTreeMap<String, String>;
+
+/// The files compressed, where that is wanted or a ConfigMap could not hold them otherwise.
+pub(crate) fn packed(sources: &BTreeMap<String, String>, wanted: bool) -> Option<Packed> {
+    let size: usize = sources.values().map(String::len).sum();
+    (wanted || size > MAX_CONFIG_MAP).then(|| files::pack(sources))
+}
 
 impl Bundle {
     /// Everything as one stream of documents.
@@ -96,6 +105,13 @@ impl Bundle {
         for (name, value) in self.annotations() {
             out.push_str(&format!("    {name}: {value}\n"));
         }
+        if let Some(packed) = &self.packed {
+            out.push_str("# Each file compressed: `base64 -d` and `gunzip` give it back.\nbinaryData:\n");
+            for (name, packed) in &packed.values {
+                out.push_str(&format!("  {}: {packed}\n", text::quoted(name)));
+            }
+            return out;
+        }
         out.push_str("data:\n");
         for (name, source) in &self.sources {
             out.push_str(&format!("  {}: {}\n", text::quoted(name), value(name, source)));
@@ -116,6 +132,9 @@ impl Bundle {
 
     /// How many bytes the ConfigMap holds.
     pub(crate) fn size(&self) -> usize {
-        self.sources.iter().map(|(name, text)| name.len() + text.len()).sum()
+        match &self.packed {
+            Some(packed) => packed.bytes,
+            None => self.sources.values().map(String::len).sum(),
+        }
     }
 }

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use pemdas_core::{crd::definition, crd::install::Policy};
+use pemdas_kube::files::MAX_CONFIG_MAP;
 
 use super::{Outcome, could_not_run, one_blueprint, rbac};
 use crate::{
-    bundle::{Bundle, Files},
+    bundle::{self, Bundle, Files},
     files, load,
     terminal::{self, Colour},
 };
@@ -23,6 +24,7 @@ use crate::{
 Examples:
   pemdas bundle shop | kubectl apply --server-side -f -
   pemdas bundle shop --as kustomize -o deploy/base         and: kubectl apply --server-side -k deploy/base
+  pemdas bundle shop --packed | kubectl apply -f -         a large one, compressed
   pemdas bundle shop --as helm -o charts/shop --chart-version 1.4.0
 
 Exit status: 0 packed, 1 errors in the blueprint, or it says too little, 2 it could not be read or written."
@@ -44,6 +46,9 @@ pub(super) struct Pack {
     /// blueprint (create)
     #[arg(long, value_enum, default_value_t = rbac::Crds::Await, value_name = "WHO")]
     crds: rbac::Crds,
+    /// Compress the files (gzip, under `binaryData`) also where a ConfigMap, which holds 1 MiB, has room for them as they are
+    #[arg(long)]
+    packed: bool,
     /// The version of the chart
     #[arg(long, value_name = "VERSION", value_parser = version, default_value = "0.1.0")]
     chart_version: String,
@@ -87,6 +92,16 @@ impl Pack {
             let hint = "a ConfigMap has no folders: keep all files of the blueprint beside its main.ncl";
             return could_not_run(&format!("{name:?} cannot be a key of a ConfigMap"), Some(hint));
         }
+        if bundle.size() > MAX_CONFIG_MAP {
+            let why = format!(
+                "the blueprint has {} bytes even when it is compressed; a ConfigMap holds {MAX_CONFIG_MAP}",
+                bundle.size()
+            );
+            return could_not_run(
+                &why,
+                Some("keep data in ConfigMaps of its own, and `observe` or mount them"),
+            );
+        }
         let written = match (self.form, &self.output) {
             (Form::Yaml, None) => {
                 terminal::say(&bundle.yaml());
@@ -120,6 +135,7 @@ impl Pack {
         };
         Ok(Bundle {
             blueprint: checked.blueprint.map(|it| it.name).unwrap_or_default(),
+            packed: bundle::packed(&checked.given.files, self.packed),
             sources: checked.given.files,
             definitions,
             policy,

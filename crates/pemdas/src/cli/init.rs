@@ -171,6 +171,7 @@ impl Settled {
         let (whom, rights) = Wanted::default().rights(&mut checked, policy, colour)?;
         let bundle = Bundle {
             blueprint: names.name.clone(),
+            packed: None,
             sources: checked.given.files,
             definitions: Vec::new(),
             policy,

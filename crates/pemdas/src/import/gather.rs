@@ -44,7 +44,7 @@ fn read(path: &Path, gathered: &mut Gathered) {
         Ok(text) => text,
         Err(problem) => {
             let hint = problem.message.contains("larger than").then(|| {
-                "import what belongs together, each into a blueprint of its own; a blueprint has 1 MiB at most".to_owned()
+                "import what belongs together, each into a blueprint of its own; a blueprint has 4 MiB at most".to_owned()
             });
             let problem = Diagnostic { code: codes::UNREADABLE.to_owned(), hint, ..*problem };
             gathered.problems.push(problem);

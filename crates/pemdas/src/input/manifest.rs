@@ -1,6 +1,7 @@
 //! Blueprints as ConfigMaps in a manifest.
 
 use pemdas_core::diagnostic::Diagnostic;
+use pemdas_kube::files::{self, Unreadable};
 use serde_json::Value;
 
 use super::{Given, MAIN, UNREADABLE};
@@ -55,18 +56,25 @@ fn blueprint(title: &str, manifest: &str, object: &Value) -> Option<Given> {
     if object.get("kind")? != "ConfigMap" {
         return None;
     }
-    let data = object.get("data")?.as_object()?;
-    data.get(MAIN)?.as_str()?;
+    if !files::has(object, MAIN) {
+        return None;
+    }
     let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or("unnamed");
     let mut given = Given { title: format!("{title} (ConfigMap {name})"), ..Given::default() };
-    for (key, text) in data {
-        let Some(text) = text.as_str() else { continue };
+    let files = match files::read(object) {
+        Ok(files) => files,
+        Err(why) => {
+            let problem = Diagnostic::error(UNREADABLE, why.to_string()).hint(Unreadable::HINT);
+            return Some(Given::unreadable(given.title, problem));
+        }
+    };
+    for (key, text) in files {
         let place = Place {
             path: title.to_owned(),
             title: format!("{title} ({name}/{key})"),
-            offset: find_block(manifest, key, text),
+            offset: find_block(manifest, &key, &text),
         };
-        given.add(key, text.to_owned(), place);
+        given.add(&key, text, place);
     }
     Some(given)
 }

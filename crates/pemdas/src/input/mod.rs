@@ -26,8 +26,8 @@ pub(crate) const UNREADABLE: &str = "PM0015";
 pub(crate) const NO_MAIN: &str = "PM0013";
 /// The file that a blueprint begins with.
 pub(crate) const MAIN: &str = "main.ncl";
-/// The largest file that is read: several times what a ConfigMap holds, so that what is only too large is told so.
-const MAX_BYTES: u64 = 4 << 20;
+/// The largest file that is read: more than a blueprint may have, so that what is only too large is told so.
+const MAX_BYTES: u64 = 8 << 20;
 
 /// One blueprint that was given.
 #[derive(Debug, Clone, Default)]
@@ -129,7 +129,7 @@ fn bounded(source: impl Read, title: &str) -> Result<String, Box<Diagnostic>> {
     if bytes.len() as u64 > MAX_BYTES {
         let problem =
             Diagnostic::error(UNREADABLE, format!("{title} is larger than {} MiB", MAX_BYTES >> 20))
-                .hint("a ConfigMap holds 1 MiB; keep data in ConfigMaps of its own");
+                .hint("a blueprint has 4 MiB at most; keep data in ConfigMaps of its own");
         return Err(Box::new(problem));
     }
     String::from_utf8(bytes).map_err(|error| {

@@ -99,7 +99,7 @@ impl Reader {
     ) -> Result<Vec<(Found, Vec<String>)>, Trouble> {
         let all = session.ask(async |survey| survey.blueprints(session.namespace()).await)?;
         let own = *kind == KindKey::new("v1", "ConfigMap");
-        let named = |it: &Found| own || it.files.values().any(|text| text.contains(&kind.kind));
+        let named = |it: &Found| own || it.mentions(&kind.kind);
         let mut found = Vec::new();
         for it in all.into_iter().filter(named) {
             let current = running(session, &it, None);
@@ -125,5 +125,5 @@ pub(crate) fn running(session: &Session, found: &Found, revision: Option<&str>) 
     let told = found.told.get("revision").and_then(serde_json::Value::as_str);
     let kept =
         revision.or(told).and_then(|name| session.ask(async |survey| survey.revision(found, name).await));
-    kept.unwrap_or_else(|| found.files.clone())
+    kept.unwrap_or_else(|| found.files.clone().unwrap_or_default())
 }

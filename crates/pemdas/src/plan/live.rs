@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use pemdas_core::{blueprint::Body, diagnostic::Diagnostic, world::KindKey};
 use pemdas_kube::{
+    files::Unreadable,
     resource::Resource,
     survey::{Found, instance_name, roots},
 };
@@ -69,7 +70,14 @@ pub(crate) fn of_cluster(session: &Session, name: &str) -> Result<(Given, Found)
     let found = configmap(session, namespace, name)?
         .ok_or_else(|| nothing(format!("there is no blueprint {name} in the namespace {namespace}")))?;
     let mut given = Given { title: format!("cm/{name}"), ..Given::default() };
-    for (file, text) in &found.files {
+    let files = match &found.files {
+        Ok(files) => files,
+        Err(why) => {
+            let hint = Some(Unreadable::HINT.to_owned());
+            return Err(Lost::Nothing { message: format!("cm/{name} cannot be read: {why}"), hint });
+        }
+    };
+    for (file, text) in files {
         given.files.insert(file.clone(), text.clone());
         given.places.insert(file.clone(), Place::file(format!("cm/{name}:{file}")));
     }
@@ -134,9 +142,7 @@ impl<'a> Live<'a> {
         let name = &self.prepared.blueprint.name;
         let own = roots(&self.prepared.blueprint).iter().all(|(_, _, kind)| kind == "ConfigMap");
         if found.len() > 1 || own {
-            let same = |it: &Found| {
-                it.name == *name || it.files.values().any(|it| it.contains(&format!("{name:?}")))
-            };
+            let same = |it: &Found| it.name == *name || it.mentions(&format!("{name:?}"));
             found.retain(same);
         }
         if found.len() > 1 {

@@ -92,6 +92,20 @@ fn the_api_server_takes_every_bundle_in_every_form() {
         let again = kubectl(&["diff", "--server-side", "-k", &base]);
         assert_eq!(again, "", "nothing is left to change");
         kubectl(&["delete", "-f", &file]);
+        // Compressed, the same blueprint comes out in every form.
+        let packed = objects(&pemdas("bundle", &example, &["-n", "live", "--packed"]));
+        for (form, folder) in
+            [("kustomize", scratch.path().join("base-2")), ("helm", scratch.path().join("chart-2"))]
+        {
+            let target = folder.to_string_lossy().into_owned();
+            pemdas("bundle", &example, &["-n", "live", "--packed", "--as", form, "-o", &target]);
+            let made = if form == "helm" { rendered(&folder) } else { kubectl(&["kustomize", &target]) };
+            assert_eq!(objects(&made), packed, "{form} of {}", name(&example));
+        }
+        let file = scratch.path().join("packed.yaml").to_string_lossy().into_owned();
+        pemdas("bundle", &example, &["-n", "live", "--packed", "-o", &file]);
+        let again = pemdas("bundle", Path::new(&file), &["-n", "live"]);
+        assert_eq!(objects(&again), stream, "what was compressed is read again");
     }
 }
 

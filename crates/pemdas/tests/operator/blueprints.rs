@@ -1,5 +1,7 @@
 //! Blueprints that come, change, break, are mended and go while the operator runs.
 
+use std::{fs, process::Command};
+
 use serde_json::json;
 
 use super::bed::{Space, a_while, bed, condition, exclusive, shared, until};
@@ -99,6 +101,41 @@ fn a_blueprint_with_instances_is_kept_until_they_are_gone() {
     until("it still runs", || space.get("configmap", "one").filter(|it| it["data"]["v"] == "b"));
     space.kubectl(&["delete", &space.kind("Note"), "one"]).unwrap();
     space.gone("configmap", "blueprint");
+}
+
+/// What does not fit into a ConfigMap as it is written: bundled, applied and run as by a person.
+#[test]
+fn a_large_blueprint_is_compressed_and_runs() {
+    let _running = shared();
+    let space = Space::new("large");
+    let folder = tempfile::tempdir().unwrap();
+    let words: String = (0..150_000).map(|it| format!("{it:07} ")).collect();
+    let main =
+        note("{ v = the.root.spec.value, l = std.to_string (std.string.length (import \"words.ncl\")) }");
+    fs::write(folder.path().join("main.ncl"), main.replace("GROUP", &space.group)).unwrap();
+    fs::write(folder.path().join("words.ncl"), format!("\"{words}\"")).unwrap();
+    let bundle = folder.path().join("bundle.yaml");
+    let made = Command::new(env!("CARGO_BIN_EXE_pemdas"))
+        .args(["bundle", "-n", &space.name, "-o"])
+        .args([&bundle, folder.path()])
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    space.kubectl(&["apply", "--server-side", "-f", &bundle.to_string_lossy()]).unwrap();
+    space.runs("note");
+    let map = space.get("configmap", "note").unwrap();
+    assert!(map.get("data").is_none() && map["binaryData"]["words.ncl.gz"].is_string(), "{map}");
+    space.instance("Note", "one", &json!({ "value": "a" }));
+    space.ready("Note", "one");
+    assert_eq!(space.get("configmap", "one").unwrap()["data"], json!({ "v": "a", "l": "1200000" }));
+    // One that nobody can unpack is told, and what ran runs on.
+    let patch = json!({ "binaryData": { "words.ncl.gz": "AAAA" } }).to_string();
+    space.kubectl(&["patch", "configmap", "note", "--type=merge", "-p", &patch]).unwrap();
+    let told = until("it is told", || space.told("note").filter(|it| it["problems"][0]["code"] == "PM0015"));
+    assert!(told["problems"][0]["message"].as_str().unwrap().contains("\"words.ncl.gz\" in binaryData"));
+    assert!(told["revision"].is_string(), "{told}");
+    space.instance("Note", "two", &json!({ "value": "b" }));
+    space.ready("Note", "two");
 }
 
 #[test]
