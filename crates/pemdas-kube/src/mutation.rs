@@ -67,6 +67,7 @@ mod switch {
         LedgerStays: "a ledger goes with its instance",
         LedgerWithoutVersion: "a ledger is written only over the version that was seen",
         ListsOnlyAdd: "what a new list does not have is gone",
+        ListsWithoutVersion: "a list says as of when it is",
         LostIsDone: "a lost answer is not taken for a yes",
         NeverWakes: "what has to wait is tried again in time",
         OldKindsUnwatched: "kinds that only earlier revisions speak of are looked at",

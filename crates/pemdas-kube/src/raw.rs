@@ -20,6 +20,12 @@ pub(crate) struct Raw<const METADATA_ONLY: bool> {
     pub(crate) body: Value,
 }
 
+impl<const METADATA_ONLY: bool> Raw<METADATA_ONLY> {
+    pub(crate) fn version(&self) -> Option<&str> {
+        self.meta.resource_version.as_deref()
+    }
+}
+
 impl<'de, const METADATA_ONLY: bool> Deserialize<'de> for Raw<METADATA_ONLY> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let body = Value::deserialize(from)?;

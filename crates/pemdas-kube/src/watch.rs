@@ -9,11 +9,11 @@ use std::{
 use futures::StreamExt;
 use kube::{
     Api, Client,
-    api::ApiResource,
+    api::{ApiResource, ListParams, WatchEvent, WatchParams},
     core::{DynamicResourceScope, Status},
-    runtime::{WatchStreamExt, watcher},
+    runtime::{utils::Backoff as _, watcher},
 };
-use pemdas_core::world::{KindKey, Live, ObjectKey};
+use pemdas_core::world::{Live, ObjectKey};
 use serde_json::Value;
 use tokio::{sync::mpsc, time::Instant};
 
@@ -21,12 +21,16 @@ use crate::{live, raw::Raw, resource::Resource};
 
 /// How many objects one page of a list has.
 const PAGE: u32 = 2_000;
+/// How long the server lets one watch last.
+const WATCH_SECONDS: u32 = 290;
+/// The longest pause after something went wrong.
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// What a watch says.
 #[derive(Debug)]
 pub enum News {
-    /// Everything there is, as of a consistent list.
-    Listed(Vec<Live>),
+    /// Everything there is, and as of which resourceVersion.
+    Listed(Vec<Live>, u64),
     /// An object is there, or changed.
     Seen(Live),
     /// An object is gone, as of this resourceVersion.
@@ -55,22 +59,13 @@ pub struct Watched {
 /// Watches until nobody listens any more.
 pub async fn follow(client: Client, watched: Watched, sender: mpsc::Sender<News>) {
     let resource = watched.resource.api();
-    // A quorum list: a new leader must not decide on what an old cache says.
-    let mut config = watcher::Config::default().page_size(PAGE);
-    config.label_selector.clone_from(&watched.labels);
-    let kind = watched.resource.kind.clone();
-    let api_version = watched.resource.api_version.clone();
-    let namespace = watched.namespace.filter(|_| watched.resource.namespaced);
+    let namespace = watched.namespace.as_deref().filter(|_| watched.resource.namespaced);
     if watched.metadata_only {
-        let api: Api<Raw<true>> = api(client, namespace.as_deref(), &resource);
-        let events = watcher(api, config).default_backoff();
-        let events = events.map(|event| event.map(|event| read(event, &kind, &api_version)));
-        forward(events, sender).await;
+        let api: Api<Raw<true>> = api(client, namespace, &resource);
+        Follower { api, watched: &watched, sender }.run().await;
     } else {
-        let api: Api<Raw<false>> = api(client, namespace.as_deref(), &resource);
-        let events = watcher(api, config).default_backoff();
-        let events = events.map(|event| event.map(|event| read(event, &kind, &api_version)));
-        forward(events, sender).await;
+        let api: Api<Raw<false>> = api(client, namespace, &resource);
+        Follower { api, watched: &watched, sender }.run().await;
     }
 }
 
@@ -86,81 +81,170 @@ fn api<K: kube::Resource<DynamicType = ApiResource, Scope = DynamicResourceScope
     }
 }
 
-/// An event with its object read.
-enum Read {
-    Begin,
-    Listed(Option<Live>),
-    Done,
-    Seen(Option<Live>),
-    Gone(Option<Live>),
+/// Why a list or a watch came to nothing.
+#[derive(Debug)]
+enum Trouble {
+    /// It was not answered as it should be.
+    Asking(kube::Error),
+    /// A watch that had begun broke.
+    Breaking(kube::Error),
+    /// The server told so within a watch.
+    Told(Box<Status>),
+    /// An answer without a resourceVersion: nothing could be followed from there.
+    NoVersion,
 }
 
-fn read<const METADATA_ONLY: bool>(
-    event: watcher::Event<Raw<METADATA_ONLY>>,
-    kind: &KindKey,
-    api_version: &str,
-) -> Read {
-    let live = |object: Raw<METADATA_ONLY>| {
-        let mut body = object.body;
-        // Objects of a list do not say what they are.
-        let fields = body.as_object_mut()?;
-        fields.insert("apiVersion".to_owned(), Value::from(api_version));
-        fields.insert("kind".to_owned(), Value::from(kind.kind.as_str()));
-        live::live(kind, body)
-    };
-    match event {
-        watcher::Event::Init => Read::Begin,
-        watcher::Event::InitApply(object) => Read::Listed(live(object)),
-        watcher::Event::InitDone => Read::Done,
-        watcher::Event::Apply(object) => Read::Seen(live(object)),
-        watcher::Event::Delete(object) => Read::Gone(live(object)),
+impl Trouble {
+    /// Whether what was followed is not kept any more, so that everything has to be listed again.
+    fn is_too_old(&self) -> bool {
+        match self {
+            Self::Asking(kube::Error::Api(status)) | Self::Told(status) => status.code == 410,
+            Self::NoVersion => true,
+            Self::Asking(_) | Self::Breaking(_) => false,
+        }
+    }
+
+    fn news(&self) -> News {
+        match self {
+            Self::Asking(kube::Error::Api(status)) if status.code == 404 => News::Unserved,
+            Self::Asking(kube::Error::Api(status)) | Self::Told(status) if status.code == 403 => {
+                News::Forbidden(status.message.clone())
+            }
+            Self::Asking(error) | Self::Breaking(error) => News::Failed(error.to_string()),
+            Self::Told(status) => News::Failed(status.message.clone()),
+            Self::NoVersion => News::Failed("an answer has no resourceVersion".to_owned()),
+        }
     }
 }
 
-async fn forward(
-    events: impl futures::Stream<Item = Result<Read, watcher::Error>>,
+/// Nobody listens any more.
+struct Unheard;
+
+/// What is to be done after a list or a watch.
+type Turn = Result<Result<(), Trouble>, Unheard>;
+
+/// The watch of one kind. The runtime of the client library has one as well, which does not say as of when a list is; whoever does not know
+/// that cannot tell what is gone from what is not there yet.
+struct Follower<'w, const METADATA_ONLY: bool> {
+    api: Api<Raw<METADATA_ONLY>>,
+    watched: &'w Watched,
     sender: mpsc::Sender<News>,
-) {
-    let mut events = std::pin::pin!(events);
-    let mut list = Vec::new();
-    loop {
-        // Nobody listens any more: also while nothing happens.
-        let event = tokio::select! {
-            biased;
-            event = events.next() => event,
-            () = sender.closed() => return,
-        };
-        let news = match event {
-            None => return,
-            Some(Ok(Read::Begin)) => {
-                list.clear();
-                continue;
+}
+
+impl<const METADATA_ONLY: bool> Follower<'_, METADATA_ONLY> {
+    async fn run(self) {
+        let mut pauses = watcher::DefaultBackoff::default();
+        // As of when everything was told.
+        let mut version = None;
+        loop {
+            let turn = tokio::select! {
+                biased;
+                turn = self.turn(&mut version, &mut pauses) => turn,
+                // Also while nothing happens.
+                () = self.sender.closed() => return,
+            };
+            let trouble = match turn {
+                Err(Unheard) => return,
+                Ok(Ok(())) => continue,
+                Ok(Err(_)) if mutant!(ErrorsEndWatches) => return,
+                Ok(Err(trouble)) => trouble,
+            };
+            if trouble.is_too_old() {
+                version = None;
             }
-            Some(Ok(Read::Listed(live))) => {
-                list.extend(live);
-                continue;
+            let news = trouble.news();
+            let unserved = matches!(news, News::Unserved);
+            if self.sender.send(news).await.is_err() {
+                return;
             }
-            Some(Ok(Read::Done)) => {
-                if mutant!(FirstPageOnly) {
-                    list.truncate(1);
-                }
-                News::Listed(std::mem::take(&mut list))
-            }
-            Some(Ok(Read::Seen(Some(live)))) => News::Seen(live),
-            Some(Ok(Read::Gone(_))) if mutant!(GoneUnheard) => continue,
-            Some(Ok(Read::Gone(Some(live)))) => News::Gone(live.key, live.resource_version),
-            Some(Ok(Read::Seen(None) | Read::Gone(None))) => continue,
-            Some(Err(_)) if mutant!(ErrorsEndWatches) => return,
-            Some(Err(error)) => failure(&error),
-        };
-        let unserved = matches!(news, News::Unserved);
-        if sender.send(news).await.is_err() {
-            return;
-        }
-        if unserved {
             // Whoever asked looks for the kind again before it is watched again.
-            tokio::time::sleep(Duration::from_secs(5)).await;
+            let pause = pauses.next().unwrap_or(LONGEST).max(if unserved { LASTED } else { Duration::ZERO });
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = self.sender.closed() => return,
+            }
         }
+    }
+
+    /// Lists if nothing is known, and follows from there until the server ends it.
+    async fn turn(&self, version: &mut Option<String>, pauses: &mut watcher::DefaultBackoff) -> Turn {
+        let from = match version {
+            Some(version) => version.clone(),
+            None => match self.list().await {
+                Ok((list, from)) => {
+                    pauses.reset();
+                    let as_of = from.parse().unwrap_or(0);
+                    self.sender.send(News::Listed(list, as_of)).await.map_err(|_| Unheard)?;
+                    version.insert(from).clone()
+                }
+                Err(trouble) => return Ok(Err(trouble)),
+            },
+        };
+        let mut params = WatchParams::default().timeout(WATCH_SECONDS);
+        params.label_selector.clone_from(&self.watched.labels);
+        let events = match self.api.watch(&params, &from).await {
+            Ok(events) => events,
+            Err(error) => return Ok(Err(Trouble::Asking(error))),
+        };
+        let mut events = std::pin::pin!(events);
+        loop {
+            // A connection that died without a word never says that it ended.
+            let patience = Duration::from_secs(u64::from(WATCH_SECONDS)) + LASTED;
+            let event = match tokio::time::timeout(patience, events.next()).await {
+                Err(_) | Ok(None) => return Ok(Ok(())),
+                Ok(Some(Err(error))) => return Ok(Err(Trouble::Breaking(error))),
+                Ok(Some(Ok(event))) => event,
+            };
+            pauses.reset();
+            let (object, gone) = match event {
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => (object, false),
+                WatchEvent::Deleted(object) => (object, true),
+                WatchEvent::Bookmark(mark) => {
+                    *version = Some(mark.metadata.resource_version);
+                    continue;
+                }
+                WatchEvent::Error(status) => return Ok(Err(Trouble::Told(status))),
+            };
+            let Some(at) = object.version().map(str::to_owned) else { return Ok(Err(Trouble::NoVersion)) };
+            if let Some(live) = self.live(object) {
+                if gone && mutant!(GoneUnheard) {
+                    continue;
+                }
+                let news = if gone { News::Gone(live.key, live.resource_version) } else { News::Seen(live) };
+                self.sender.send(news).await.map_err(|_| Unheard)?;
+            }
+            *version = Some(at);
+        }
+    }
+
+    /// Everything there is, page by page, and as of which version. A quorum list: a new leader must not decide on what an old cache says.
+    async fn list(&self) -> Result<(Vec<Live>, String), Trouble> {
+        let mut params = ListParams::default().limit(PAGE);
+        params.label_selector.clone_from(&self.watched.labels);
+        let mut found = Vec::new();
+        loop {
+            let page = self.api.list(&params).await.map_err(Trouble::Asking)?;
+            found.extend(page.items.into_iter().filter_map(|it| self.live(it)));
+            params.continue_token = page.metadata.continue_.filter(|it| !it.is_empty());
+            if mutant!(FirstPageOnly) {
+                found.truncate(1);
+                params.continue_token = None;
+            }
+            if params.continue_token.is_none() {
+                let version = page.metadata.resource_version.filter(|it| !it.is_empty());
+                return Ok((found, version.ok_or(Trouble::NoVersion)?));
+            }
+        }
+    }
+
+    fn live(&self, object: Raw<METADATA_ONLY>) -> Option<Live> {
+        let (kind, api_version) = (&self.watched.resource.kind, &self.watched.resource.api_version);
+        let mut body = object.body;
+        // Objects of a list do not say what they are.
+        let fields = body.as_object_mut()?;
+        fields.insert("apiVersion".to_owned(), Value::from(api_version.as_str()));
+        fields.insert("kind".to_owned(), Value::from(kind.kind.as_str()));
+        live::live(kind, body)
     }
 }
 
@@ -200,32 +284,6 @@ impl Pace {
         };
         begun.insert(name, (now + pause, short));
         pause
-    }
-}
-
-/// What the API server answered to a watch that failed, if it answered.
-pub(crate) fn refusal(error: &watcher::Error) -> Option<&Status> {
-    let inner = match error {
-        watcher::Error::InitialListFailed(inner)
-        | watcher::Error::WatchStartFailed(inner)
-        | watcher::Error::WatchFailed(inner) => inner,
-        watcher::Error::WatchError(status) => return Some(status),
-        watcher::Error::NoResourceVersion => return None,
-    };
-    match inner {
-        kube::Error::Api(status) => Some(status),
-        _ => None,
-    }
-}
-
-fn failure(error: &watcher::Error) -> News {
-    match refusal(error) {
-        Some(status) if status.code == 403 => News::Forbidden(status.message.clone()),
-        // An error within a watch says nothing of the kind.
-        Some(status) if status.code == 404 && !matches!(error, watcher::Error::WatchError(_)) => {
-            News::Unserved
-        }
-        _ => News::Failed(error.to_string()),
     }
 }
 

@@ -150,7 +150,7 @@ impl Keeper {
                     Some(Ok(found)) => known.see(found),
                     Some(Err(error)) => {
                         tracing::warn!(definition = self.name, %error, "the definition cannot be watched");
-                        if crate::watch::refusal(&error).is_none_or(|it| it.code != 403) || !self.read_as_account(&mut known).await {
+                        if refusal(&error).is_none_or(|it| it.code != 403) || !self.read_as_account(&mut known).await {
                             continue;
                         }
                     }
@@ -280,4 +280,19 @@ fn version(live: &Value) -> Option<u64> {
 fn is_contested(status: &Status) -> bool {
     let causes = status.details.as_ref().map(|it| it.causes.as_slice()).unwrap_or_default();
     status.code == 409 && causes.iter().any(|it| it.reason == "FieldManagerConflict")
+}
+
+/// What the API server answered to a watch that failed, if it answered.
+fn refusal(error: &watcher::Error) -> Option<&Status> {
+    let inner = match error {
+        watcher::Error::InitialListFailed(inner)
+        | watcher::Error::WatchStartFailed(inner)
+        | watcher::Error::WatchFailed(inner) => inner,
+        watcher::Error::WatchError(status) => return Some(status),
+        watcher::Error::NoResourceVersion => return None,
+    };
+    match inner {
+        kube::Error::Api(status) => Some(status),
+        _ => None,
+    }
 }

@@ -79,7 +79,7 @@ impl Hub {
         });
     }
 
-    pub(super) fn send_look(&mut self, id: InstanceId, key: ObjectKey) {
+    fn send_look(&mut self, id: InstanceId, key: ObjectKey) {
         let Some(instance) = self.instances.get(id) else { return };
         let (identity, is_root) = (instance.identity.clone(), key == instance.world.root.key);
         let Some((resource, strip)) = self.resource(&identity, &key, None) else { return };

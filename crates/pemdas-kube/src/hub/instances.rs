@@ -20,7 +20,7 @@ use super::{
     blueprints::BlueprintName,
     rollout::Seat,
     runway::UnderWay,
-    views::{Purpose, Told as Gone, ViewId},
+    views::{Purpose, ViewId},
 };
 use crate::{identity::Identity, ledgers, machine::Machine, metrics::InstanceState, report::Place};
 
@@ -246,14 +246,7 @@ impl Hub {
         ids
     }
 
-    pub(super) fn object_gone(
-        &mut self,
-        view: ViewId,
-        key: &ObjectKey,
-        version: u64,
-        old: Option<&Live>,
-        told: Gone,
-    ) {
+    pub(super) fn object_gone(&mut self, view: ViewId, key: &ObjectKey, version: u64, old: Option<&Live>) {
         let Some(seen_by) = self.views.get(view) else { return };
         let (readers, users) = (seen_by.readers.clone(), seen_by.users.clone());
         for blueprint in users {
@@ -270,10 +263,6 @@ impl Hub {
         for id in ids {
             if self.instances.get(id).is_some_and(|it| readers.contains(&it.identity)) {
                 self.learn(id, Fact::Vanished(key.clone(), version));
-                // A list does not say as of when it is: whoever deleted it would wait for ever for news that is newer than the deletion.
-                if told == Gone::ByList {
-                    self.send_look(id, key.clone());
-                }
             }
         }
     }

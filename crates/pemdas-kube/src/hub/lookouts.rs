@@ -132,6 +132,16 @@ impl Views {
         let any = lookout.places.values().any(|it| matches!(it, Place::Watched(_)));
         worst.unwrap_or(if seen.is_empty() && !any { Sight::Forbidden } else { Sight::Synced })
     }
+
+    /// As of when an identity was last told all there is of a kind in these places.
+    fn listed_at(&self, identity: &Identity, kind: &KindKey, wanted: &BTreeSet<Option<String>>) -> u64 {
+        let Some(lookout) = self.lookout(identity, kind) else { return 0 };
+        let at = |place: &Option<String>| match lookout.places.get(place) {
+            Some(Place::Watched(id)) => self.all.get(id).map_or(0, |it| it.listed),
+            _ => 0,
+        };
+        if lookout.is_narrow() { wanted.iter().map(at).min().unwrap_or(0) } else { at(&None) }
+    }
 }
 
 impl Lookout {
@@ -411,7 +421,7 @@ impl Hub {
         Some(KindView {
             sight: self.views.sight_of(&instance.identity, kind, &wanted),
             epoch: self.lease.epoch,
-            watermark: 0,
+            watermark: self.views.listed_at(&instance.identity, kind, &wanted),
             observed_generation: resource.is_some_and(|it| it.observed_generation),
             namespaced: resource.is_some_and(|it| it.namespaced),
         })

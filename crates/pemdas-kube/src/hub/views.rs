@@ -39,15 +39,6 @@ pub(super) enum Purpose {
     Objects,
 }
 
-/// How it was told that an object is gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
-    /// With the version as of which it is.
-    ByWatch,
-    /// By a list that does not have it, and does not say as of when.
-    ByList,
-}
-
 /// One watch: a kind, in the whole cluster or in one namespace, and what was seen of it.
 pub(super) struct View {
     /// Who watches: one of the readers.
@@ -67,6 +58,8 @@ pub(super) struct View {
     pub(super) labelled: HashMap<String, BTreeSet<ObjectKey>>,
     /// Blueprints of the readers that speak of the kind.
     pub(super) users: BTreeSet<BlueprintName>,
+    /// As of when its last list was: what we wrote before and is not in it is gone.
+    pub(super) listed: u64,
     /// How often its watch was started: what an earlier one still says does not count.
     starts: u32,
     task: Option<AbortHandle>,
@@ -178,6 +171,7 @@ impl Views {
             objects: HashMap::new(),
             labelled: HashMap::new(),
             users: BTreeSet::new(),
+            listed: 0,
             starts: 0,
             task: None,
         };
@@ -318,8 +312,10 @@ impl Hub {
     pub(super) fn told(&mut self, id: ViewId, start: u32, news: News) {
         let Some(view) = self.views.all.get_mut(&id).filter(|it| it.starts == start) else { return };
         match news {
-            News::Listed(list) => {
-                let newest = list.iter().map(|it| it.resource_version).max().unwrap_or(0);
+            News::Listed(list, version) => {
+                let newest = || list.iter().map(|it| it.resource_version).max().unwrap_or(0);
+                let version = if mutant!(ListsWithoutVersion) { newest() } else { version };
+                view.listed = version;
                 let keys: BTreeSet<_> = list.iter().map(|it| it.key.clone()).collect();
                 let mut gone: Vec<_> =
                     view.objects.keys().filter(|it| !keys.contains(*it)).cloned().collect();
@@ -328,8 +324,7 @@ impl Hub {
                     gone.clear();
                 }
                 for key in gone {
-                    let version = self.version_of(id, &key).max(newest);
-                    self.gone(id, &key, version, Told::ByList);
+                    self.gone(id, &key, version);
                 }
                 for live in list {
                     self.seen(id, live);
@@ -338,7 +333,7 @@ impl Hub {
                 self.listed(id);
             }
             News::Seen(live) => self.seen(id, live),
-            News::Gone(key, version) => self.gone(id, &key, version, Told::ByWatch),
+            News::Gone(key, version) => self.gone(id, &key, version),
             News::Forbidden(why) => {
                 tracing::warn!(kind = %view.kind, identity = %view.carrier, why, "a kind may not be watched");
                 if view.purpose == Purpose::Objects {
@@ -361,10 +356,6 @@ impl Hub {
         }
     }
 
-    fn version_of(&self, id: ViewId, key: &ObjectKey) -> u64 {
-        self.views.get(id).and_then(|it| it.objects.get(key)).map_or(0, |it| it.resource_version)
-    }
-
     fn seen(&mut self, id: ViewId, live: Live) {
         let Some(view) = self.views.all.get_mut(&id) else { return };
         let live = Arc::new(live);
@@ -377,14 +368,14 @@ impl Hub {
         }
     }
 
-    fn gone(&mut self, id: ViewId, key: &ObjectKey, version: u64, told: Told) {
+    fn gone(&mut self, id: ViewId, key: &ObjectKey, version: u64) {
         let Some(view) = self.views.all.get_mut(&id) else { return };
         let old = view.remove(key);
         match (view.purpose, old) {
             (Purpose::Blueprints, Some(old)) => self.blueprint_gone(&old),
             (Purpose::Ledgers, Some(old)) => self.ledger_gone(&old),
             (Purpose::Namespaces, _) => {}
-            (_, old) => self.object_gone(id, key, version, old.as_deref(), told),
+            (_, old) => self.object_gone(id, key, version, old.as_deref()),
         }
     }
 
