@@ -69,8 +69,8 @@ pub enum Fate {
 pub trait Listen: Send + Sync {
     /// A request is sent: its fate.
     fn sent(&self, sent: &Sent) -> Fate;
-    /// It was done, with this code; watches are answered with 200.
-    fn done(&self, sent: &Sent, code: u16);
+    /// It was done, with this code, and did or did not change anything; watches are answered with 200.
+    fn done(&self, sent: &Sent, code: u16, changed: bool);
     /// A watch told something.
     fn told(&self, sent: &Sent);
 }
@@ -184,8 +184,10 @@ impl Line {
     }
 
     fn done(&self, sent: &Sent, head_only: bool) -> http::Response<Body> {
+        let revision = || self.host.with(|cluster| cluster.server().store().revision());
+        let before = revision();
         let response = response_of(&self.host, &sent.request, head_only);
-        self.listener.done(sent, response.status().as_u16());
+        self.listener.done(sent, response.status().as_u16(), revision() != before);
         response
     }
 }
@@ -243,7 +245,7 @@ mod tests {
 
     struct Told {
         fates: Vec<Fate>,
-        done: Mutex<Vec<(u64, u16)>>,
+        done: Mutex<Vec<(u64, u16, bool)>>,
     }
 
     impl Listen for Told {
@@ -251,8 +253,8 @@ mod tests {
             self.fates[usize::try_from(sent.number).unwrap()].clone()
         }
 
-        fn done(&self, sent: &Sent, code: u16) {
-            self.done.lock().unwrap().push((sent.number, code));
+        fn done(&self, sent: &Sent, code: u16, changed: bool) {
+            self.done.lock().unwrap().push((sent.number, code, changed));
         }
 
         fn told(&self, _sent: &Sent) {}
@@ -277,6 +279,6 @@ mod tests {
             answers.push(answer.ok().map(|it| it.ok().map(|it| it.status().as_u16())));
         }
         assert_eq!(answers, [Some(Some(201)), Some(None), Some(None), Some(Some(429)), None, None]);
-        assert_eq!(*told.done.lock().unwrap(), [(0, 201), (2, 201), (5, 201)]);
+        assert_eq!(*told.done.lock().unwrap(), [(0, 201, true), (2, 201, true), (5, 201, true)]);
     }
 }

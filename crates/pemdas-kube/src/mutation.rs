@@ -47,6 +47,7 @@ mod switch {
     mutations! {
         ActsAsItself: "what a blueprint asks for is done as its account",
         ActsWithoutMemory: "an action is remembered before its answer can come",
+        AnswersOutliveLists: "what is known from an answer and a newer list does not have is gone",
         BlueprintUnheld: "a blueprint is kept while instances of it live",
         BurstsAreCut: "everything that comes at once is heard",
         ChangeForces: "only what we applied before is taken back by force",

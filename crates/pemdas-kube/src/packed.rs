@@ -6,7 +6,7 @@ use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 
 /// Why something cannot be unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unfit {
+pub(crate) enum Unfit {
     /// It is not what gzip writes, or only a part of it.
     Broken,
     /// More would come out than was agreed on.
@@ -15,7 +15,7 @@ pub enum Unfit {
 
 /// Compresses; the same bytes give the same bytes: neither a time nor a name is in it.
 #[must_use]
-pub fn pack(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     // Writing into memory does not fail; if it did, nothing at all would be unpacked, which is told.
     encoder.write_all(bytes).and_then(|()| encoder.finish()).unwrap_or_default()
@@ -25,7 +25,7 @@ pub fn pack(bytes: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// Why there is nothing.
-pub fn unpack(packed: &[u8], limit: u64) -> Result<Vec<u8>, Unfit> {
+pub(crate) fn unpack(packed: &[u8], limit: u64) -> Result<Vec<u8>, Unfit> {
     let mut bytes = Vec::new();
     let mut decoder = MultiGzDecoder::new(packed).take(limit.saturating_add(1));
     decoder.read_to_end(&mut bytes).map_err(|_| Unfit::Broken)?;

@@ -204,7 +204,7 @@ fn every_fault_comes_to_the_same() {
     let output = played(folder.path(), &["--explore"]);
     let said = text(&output.stdout);
     assert_eq!(text(&output.stderr), "");
-    assert!(said.ends_with(" a second: all came to the same\n"), "{said}");
+    assert!(said.ends_with(" a second and core: all came to the same\n"), "{said}");
     let runs: usize = said.lines().last().unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!(runs > 50, "{said}");
     assert_eq!(output.status.code(), Some(0));

@@ -322,7 +322,7 @@ impl World {
     }
 
     /// The objects of a kind that are seen.
-    pub(crate) fn objects_of<'w>(&'w self, kind: &KindKey) -> impl Iterator<Item = &'w Arc<Live>> + use<'w> {
+    pub fn objects_of<'w>(&'w self, kind: &KindKey) -> impl Iterator<Item = &'w Arc<Live>> + use<'w> {
         let first = ObjectKey::new(kind.clone(), String::new(), String::new());
         let kind = first.kind.clone();
         self.objects.range(first..).map(|(_, live)| live).take_while(move |live| live.key.kind == kind)

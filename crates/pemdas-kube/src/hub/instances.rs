@@ -246,6 +246,22 @@ impl Hub {
         ids
     }
 
+    /// What instances know only from the answers to their own writes, and a newer list does not have, is gone: no watch ever saw it.
+    pub(super) fn unlisted(&mut self, view: ViewId, version: u64) {
+        let Some(seen_by) = self.views.get(view).filter(|it| it.purpose == Purpose::Objects) else { return };
+        let mut gone = Vec::new();
+        for id in seen_by.users.iter().flat_map(|it| self.instances.of_blueprint(it)) {
+            let instance = self.instances.get(id).filter(|it| seen_by.readers.contains(&it.identity));
+            let known = instance.into_iter().flat_map(|it| it.world.objects_of(&seen_by.kind));
+            let missing =
+                known.filter(|it| seen_by.shows(&it.key.namespace) && !seen_by.objects.contains_key(&it.key));
+            gone.extend(missing.map(|it| (id, it.key.clone())));
+        }
+        for (id, key) in gone {
+            self.learn(id, Fact::Vanished(key, version));
+        }
+    }
+
     pub(super) fn object_gone(&mut self, view: ViewId, key: &ObjectKey, version: u64, old: Option<&Live>) {
         let Some(seen_by) = self.views.get(view) else { return };
         let (readers, users) = (seen_by.readers.clone(), seen_by.users.clone());

@@ -329,6 +329,9 @@ impl Hub {
                 for live in list {
                     self.seen(id, live);
                 }
+                if !mutant!(AnswersOutliveLists) {
+                    self.unlisted(id, version);
+                }
                 self.sight(id, Sight::Synced);
                 self.listed(id);
             }

@@ -73,9 +73,15 @@ pub(super) struct Test {
     /// Play each scenario again and again under faults: the operator dies before and after every request, requests and answers get lost, watches lag
     #[arg(long)]
     explore: bool,
+    /// With --explore: only take the change of this step back, counted from 1, and see whether everything is as it was
+    #[arg(long, value_name = "STEP", requires = "explore")]
+    roll_back: Option<usize>,
     /// With --explore: with how many seeds
     #[arg(long, value_name = "N", default_value_t = 1, requires = "explore", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seeds: u64,
+    /// With --explore: play only one in so many of all runs; another seed, others of them
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "explore", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    share: u64,
     /// With --explore: how many faults in one run; with 2, all pairs of deaths where there are few writes, and as many other pairs as there are single ones
     #[arg(long, value_name = "D", default_value_t = 1, requires = "explore", value_parser = clap::value_parser!(u8).range(1..=2))]
     depth: u8,
@@ -164,8 +170,10 @@ impl Test {
         let plan = explore::Plan {
             seed: self.seed,
             seeds: self.seeds,
+            share: usize::try_from(self.share).unwrap_or(usize::MAX),
             depth: usize::from(self.depth),
             only: self.faults.clone(),
+            roll_back: self.roll_back,
         };
         let began = Instant::now();
         let (mut runs, mut wrong) = (0, 0);
@@ -183,8 +191,9 @@ impl Test {
                 for found in &explored.found {
                     let faults =
                         found.faults.iter().map(|(number, fault)| format!(" --fault {number}:{fault}"));
+                    let back = found.rolled_back.map(|it| format!(" --roll-back {it}")).unwrap_or_default();
                     let replay = format!(
-                        "pemdas test {} --filter '{}' --explore --seed {}{}",
+                        "pemdas test {} --filter '{}' --explore --seed {}{}{back}",
                         path.display(),
                         script.name,
                         found.seed,
@@ -201,7 +210,7 @@ impl Test {
         let spent = began.elapsed();
         let pace = text::per_second(runs, spent);
         let said = if wrong == 0 { "all came to the same".to_owned() } else { format!("{wrong} went wrong") };
-        terminal::say(&format!("{runs} runs in {}, {pace} a second: {said}\n", text::took(spent)));
+        terminal::say(&format!("{runs} runs in {}, {pace} a second and core: {said}\n", text::took(spent)));
         outcome(all, wrong)
     }
 

@@ -14,6 +14,7 @@ use super::{
     faults::{Faults, deaths, drawn, second_deaths, singles},
     oracle::{Goal, patient},
     play,
+    rollback::rollbacks,
 };
 
 /// One run in so many is run twice and compared.
@@ -28,10 +29,14 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     /// How many seeds.
     pub(crate) seeds: u64,
+    /// One in so many of all runs; which of them, the seed says.
+    pub(crate) share: usize,
     /// How many faults in one run: 1, or 2.
     pub(crate) depth: usize,
     /// These faults only.
     pub(crate) only: Vec<(usize, Fault)>,
+    /// Only the change of this step is taken back.
+    pub(crate) roll_back: Option<usize>,
 }
 
 /// A run that went wrong.
@@ -40,6 +45,8 @@ pub(crate) struct Found {
     pub(crate) seed: u64,
     /// What was done to it.
     pub(crate) faults: Vec<(usize, Fault)>,
+    /// The step whose change was taken back.
+    pub(crate) rolled_back: Option<usize>,
     /// The requests that it was done to.
     pub(crate) requests: Vec<String>,
     /// What is wrong.
@@ -78,10 +85,15 @@ pub(crate) fn explore(bench: &Bench, script: &Script, plan: &Plan) -> std::io::R
             explored.found.push(Found {
                 seed,
                 faults: Vec::new(),
+                rolled_back: None,
                 requests: Vec::new(),
                 message,
                 played: whole,
             });
+            continue;
+        }
+        take_back(bench, &script, seed, plan, &mut explored)?;
+        if plan.roll_back.is_some() {
             continue;
         }
         let mut tries = if plan.only.is_empty() { singles(&whole) } else { vec![plan.only.clone()] };
@@ -92,11 +104,43 @@ pub(crate) fn explore(bench: &Bench, script: &Script, plan: &Plan) -> std::io::R
             }
             tries.extend(drawn(&singles(&whole), seed));
         }
+        if plan.share > 1 && plan.only.is_empty() {
+            let mut number = usize::try_from(seed).unwrap_or_default();
+            tries.retain(|_| {
+                number += 1;
+                number.is_multiple_of(plan.share)
+            });
+        }
         let goal = Goal::new(whole);
         run_all(bench, &script, seed, &goal, &tries, &mut explored)?;
     }
     explored.took = began.elapsed();
     Ok(explored)
+}
+
+/// Plays a scenario as often as it changes an object, and takes that change back.
+fn take_back(
+    bench: &Bench,
+    script: &Script,
+    seed: u64,
+    plan: &Plan,
+    explored: &mut Explored,
+) -> std::io::Result<()> {
+    if !plan.only.is_empty() {
+        return Ok(());
+    }
+    for (step, script) in rollbacks(script) {
+        if plan.roll_back.is_some_and(|it| it != step + 1) {
+            continue;
+        }
+        let played = play(bench, &script, seed, Vec::new())?;
+        explored.runs += 1;
+        if let Some(message) = played.failure.as_ref().map(|it| it.message.clone()) {
+            let (faults, requests, rolled_back) = (Vec::new(), Vec::new(), Some(step + 1));
+            explored.found.push(Found { seed, faults, rolled_back, requests, message, played });
+        }
+    }
+    Ok(())
 }
 
 /// Runs them all, on as many threads as there are; each run has its own.
@@ -169,6 +213,6 @@ fn run(
     Ok(message.map(|message| {
         let request = |(number, _): &(usize, Fault)| played.entries.get(*number).map(ToString::to_string);
         let requests = faults.iter().filter_map(request).collect();
-        Found { seed, faults: faults.to_vec(), requests, message, played }
+        Found { seed, faults: faults.to_vec(), rolled_back: None, requests, message, played }
     }))
 }

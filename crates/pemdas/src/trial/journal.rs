@@ -29,6 +29,8 @@ pub(crate) struct Entry {
     body: String,
     /// What it was answered; none if it was not done.
     pub(crate) code: Option<u16>,
+    /// Whether it changed anything.
+    pub(crate) changed: bool,
     /// What was done to it.
     pub(crate) fault: Option<Fault>,
     /// How often it told something, if it follows changes.
@@ -329,8 +331,8 @@ impl Listen for Ear {
         fault.map_or(Fate::Done, Fault::fate)
     }
 
-    fn done(&self, sent: &Sent, code: u16) {
-        self.change(sent, |entry| entry.code = Some(code));
+    fn done(&self, sent: &Sent, code: u16, changed: bool) {
+        self.change(sent, |entry| (entry.code, entry.changed) = (Some(code), changed));
     }
 
     fn told(&self, sent: &Sent) {
@@ -357,6 +359,7 @@ fn entry(sent: &Sent, life: usize) -> Entry {
         who: headers.get("impersonate-user").cloned().unwrap_or_default(),
         body,
         code: None,
+        changed: false,
         fault: None,
         told: 0,
     }

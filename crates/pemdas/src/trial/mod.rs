@@ -10,7 +10,8 @@
 //! | `gather` | which scenarios there are |
 //! | `playing` | one scenario, step by step |
 //! | `explore`, `faults` | the same under faults, and which those are |
-//! | `oracle`, `state` | what has to be as without them |
+//! | `oracle`, `state`, `order` | what has to be as without them |
+//! | `rollback` | the same with a change taken back |
 //! | `mutants` | the proof that deliberate bugs are found |
 //! | `person` | somebody who types at a cluster |
 //! | `text`, `report` | what is told to people and to programs |
@@ -24,11 +25,13 @@ mod journal;
 #[cfg(test)]
 mod mutants;
 mod oracle;
+mod order;
 pub(crate) mod person;
 mod playing;
 mod read;
 mod readers;
 pub(crate) mod report;
+mod rollback;
 mod script;
 mod state;
 pub(crate) mod text;
@@ -41,6 +44,7 @@ use serde_json::Value;
 
 use arena::{Arena, Lived};
 pub(crate) use journal::{Entry, Fault};
+use order::Order;
 use playing::{End, Playing};
 pub(crate) use playing::{Failure, Happening};
 use readers::Readers;
@@ -107,6 +111,8 @@ pub(crate) struct Played {
     pub(crate) simulated: u64,
     /// What there is in the end.
     pub(crate) state: State,
+    /// In which order things came and went.
+    pub(crate) order: Order,
 }
 
 /// Plays a scenario.
@@ -133,8 +139,8 @@ pub(crate) fn play(
             Lived::Done(End::Over | End::Failed) => break,
         }
     }
-    let Playing { failure, story, now, .. } = playing;
+    let Playing { failure, story, now, order, .. } = playing;
     let simulated = now.0.saturating_sub(arena::BEGINS.0);
     let (entries, asked) = (arena.journal().entries(), arena.journal().asked());
-    Ok(Played { failure, story, entries, asked, simulated, state: arena.state() })
+    Ok(Played { failure, story, entries, asked, simulated, state: arena.state(), order })
 }

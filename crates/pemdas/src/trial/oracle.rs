@@ -5,15 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use pemdas_sim::Method;
 
 use super::{
-    Entry, Failure, Played, Script,
+    Entry, Failure, Fault, Played, Script,
+    arena::BEGINS,
+    playing::REST,
     script::{Step, What},
-    state::named,
+    state::{State, named},
 };
 
 /// How much longer everything may take under faults.
 const PATIENCE: u64 = 20;
 /// How long the operator may take to come to rest in the end, in milliseconds.
-const TO_REST: u64 = 3_600_000;
+pub(crate) const TO_REST: u64 = 3_600_000;
 /// How many differences of a state are told.
 const MAX_DIFFERENCES: usize = 6;
 
@@ -22,13 +24,23 @@ pub(crate) struct Goal {
     /// The run without a fault.
     pub(crate) whole: Played,
     deleted: BTreeSet<String>,
+    /// What was written once more as it was.
+    repeated: BTreeSet<String>,
+    /// Whether it asked nothing any more in the end.
+    rests: bool,
     writers: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Goal {
     /// From a run without a fault.
     pub(crate) fn new(whole: Played) -> Self {
-        Self { deleted: deleted(&whole.entries), writers: writers(&whole.entries), whole }
+        Self {
+            deleted: deleted(&whole.entries),
+            repeated: repeated(&whole.entries).map(|it| named(&it.target)).collect(),
+            rests: restless(&whole).is_none(),
+            writers: writers(&whole.entries),
+            whole,
+        }
     }
 
     /// What is wrong with a run.
@@ -44,14 +56,24 @@ impl Goal {
         if let Some(wrong) = self.another_name(&played.entries) {
             return Some(wrong);
         }
-        let differences = self.whole.state.differences(&played.state);
-        if differences.is_empty() {
-            return None;
+        if let Some(wrong) = self.whole.order.broken_by(&played.order) {
+            return Some(wrong);
         }
-        let more = differences.len().saturating_sub(MAX_DIFFERENCES);
-        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        let told: Vec<String> = differences.into_iter().take(MAX_DIFFERENCES).collect();
-        Some(format!("it came to something else than without the fault: {}{more}", told.join("; ")))
+        // Two copies of the operator do not know of each other's writes.
+        let two = played.entries.iter().any(|it| it.fault == Some(Fault::Frozen));
+        let again = repeated(&played.entries).find(|it| !self.repeated.contains(&named(&it.target)));
+        if let Some(again) = again.filter(|_| !two) {
+            return Some(format!(
+                "{} {} changed nothing: it was decided on what was known before the write before it",
+                again.method.name(),
+                again.target
+            ));
+        }
+        if let Some(entry) = restless(played).filter(|_| self.rests) {
+            return Some(format!("it is at rest and asks: {} {}", entry.method.name(), entry.target));
+        }
+        let how = differing(&self.whole.state, &played.state)?;
+        Some(format!("it came to something else than without the fault: {how}"))
     }
 
     /// What was written in another name than without the fault.
@@ -67,10 +89,51 @@ impl Goal {
     }
 }
 
+/// In what a state differs from what it should be, the first of it.
+pub(crate) fn differing(wanted: &State, is: &State) -> Option<String> {
+    let differences = wanted.differences(is);
+    if differences.is_empty() {
+        return None;
+    }
+    let more = differences.len().saturating_sub(MAX_DIFFERENCES);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    let told: Vec<String> = differences.into_iter().take(MAX_DIFFERENCES).collect();
+    Some(format!("{}{more}", told.join("; ")))
+}
+
 /// What the operator deleted, by where it is; digests in names left out.
 fn deleted(entries: &[Entry]) -> BTreeSet<String> {
     let gone = entries.iter().filter(|it| it.method == Method::Delete && it.code.is_some_and(|it| it < 300));
     gone.map(|it| named(&it.target)).collect()
+}
+
+/// Writes that changed nothing, after one to the same object that the operator knew of.
+fn repeated(entries: &[Entry]) -> impl Iterator<Item = &Entry> {
+    let mut known: BTreeSet<(usize, &str)> = BTreeSet::new();
+    entries.iter().filter(move |it| {
+        if !it.writes() || it.code.is_none_or(|it| it >= 300) {
+            return false;
+        }
+        let place = (it.life, it.target.split('?').next().unwrap_or_default());
+        let again = !it.changed && it.fault.is_none() && known.contains(&place);
+        if it.fault.is_none() {
+            known.insert(place);
+        }
+        again
+    })
+}
+
+/// Something that was asked while everything was at rest: neither a watch, nor whether rights are still there, nor a Service for its status. Where
+/// a watch was disturbed, nobody knows when it is taken up again.
+fn restless(played: &Played) -> Option<&Entry> {
+    if played.entries.iter().any(|it| it.fault.is_some() && it.watches()) {
+        return None;
+    }
+    let rests = BEGINS.after(played.simulated.saturating_sub(REST / 2));
+    let late = played.entries.iter().filter(|it| it.at > rests && it.fault.is_none());
+    let mut asked = late
+        .filter(|it| !it.watches() && !it.target.contains("accessreviews") && !it.target.contains("/proxy"));
+    asked.next()
 }
 
 /// In whose name something was written, by where it is.

@@ -14,13 +14,17 @@ use super::{
     Bench,
     facts::{Fact, Object, namespace_of, served},
     journal::Journal,
+    oracle::differing,
+    order::Order,
     person::{Made, Person, path_of},
+    rollback::inverse,
     script::{Script, What, seconds},
+    state::State,
 };
 use crate::demo::story::{self, Moment};
 
 /// How long nothing is written before the operator counts as at rest, in milliseconds.
-const REST: u64 = 60_000;
+pub(crate) const REST: u64 = 60_000;
 /// How long a kind is waited for, in milliseconds.
 const TO_SERVE: u64 = 300_000;
 /// Who the author is in the cluster.
@@ -92,6 +96,10 @@ pub(crate) struct Playing<'b> {
     /// Up to which change of the store everything was looked at.
     seen: u64,
     nonce: u32,
+    /// How everything was before a change that is to be taken back, and what is changed.
+    kept: Option<(State, Option<Value>)>,
+    /// In which order things come and go.
+    pub(crate) order: Order,
     /// How many writes there were, and when that was seen first.
     rest: (usize, Time),
     /// What happened.
@@ -120,6 +128,8 @@ impl<'b> Playing<'b> {
             watches: Vec::new(),
             seen: 0,
             nonce: 0,
+            kept: None,
+            order: Order::default(),
             rest: (0, Time(0)),
             story: Vec::new(),
             failure: None,
@@ -132,6 +142,7 @@ impl<'b> Playing<'b> {
         loop {
             let happenings = host.happenings();
             let now = host.with(|cluster| {
+                self.order.look(cluster);
                 self.look(cluster);
                 cluster.now()
             });
@@ -251,6 +262,17 @@ impl<'b> Playing<'b> {
             }
             What::Edit(file, old, new) => self.edit(host, began, file, old, new),
             What::Patch(object, with) => self.on(host, object, |person, path| person.patch(path, with)),
+            What::Keep(object) => {
+                let was = self.object(host, object);
+                self.kept = Some((all(host), was));
+                Went::On
+            }
+            What::Restore(object, with) => {
+                let was = self.kept.as_ref().and_then(|it| it.1.clone());
+                let back = inverse(with, was.as_ref());
+                self.on(host, object, |person, path| person.patch(path, &back))
+            }
+            What::AsKept => self.as_kept(host),
             What::Delete(object) => self.on(host, object, Person::delete),
             What::Resume(object) => {
                 self.nonce += 1;
@@ -324,6 +346,27 @@ impl<'b> Playing<'b> {
         host.with(|cluster| fact.judge(cluster, &contracts as &dyn Contracts))
     }
 
+    /// An object that a step names.
+    fn object(&self, host: &Host, object: &Object) -> Option<Value> {
+        host.with(|cluster| {
+            let resource = served(cluster, object.api_version.as_deref(), &object.kind)?;
+            let namespace = namespace_of(&resource, object.namespace.as_deref());
+            let key = pemdas_sim::Key::new(&resource.id(), namespace, &object.name);
+            cluster.server().store().get(&key).map(|it| Value::clone(it))
+        })
+    }
+
+    fn as_kept(&self, host: &Host) -> Went {
+        let Some((was, _)) = &self.kept else { return Went::On };
+        match differing(was, &all(host)) {
+            None => Went::On,
+            Some(how) => {
+                let message = format!("a change was taken back, and it is not as before: {how}");
+                Went::Failed(Failure { step: Some(self.at), message, why: None })
+            }
+        }
+    }
+
     /// Does something to an object that a step names.
     fn on(&self, host: &Host, object: &Object, act: impl FnOnce(&Person, &str) -> Made) -> Went {
         let failed = |message: String| Went::Failed(Failure { step: Some(self.at), message, why: None });
@@ -385,6 +428,11 @@ impl<'b> Playing<'b> {
 /// How the cluster behaves in the beginning.
 pub(crate) fn scenario_of(script: &Script) -> Scenario {
     Scenario { rules: script.workloads.clone(), answers: script.services.clone(), ..Scenario::default() }
+}
+
+/// How everything is, but for how the author came to change it.
+fn all(host: &Host) -> State {
+    host.with(|cluster| State::of(cluster)).without_manager(AUTHOR)
 }
 
 /// Whether the author wrote an object.

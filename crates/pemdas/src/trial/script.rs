@@ -70,6 +70,12 @@ pub(crate) enum What {
     Order(Box<Fact>, Box<Fact>),
     /// The operator comes to rest within so many milliseconds.
     Settles(u64),
+    /// How everything is, and this object, is kept. No author writes this.
+    Keep(Object),
+    /// What this did to the object is taken back.
+    Restore(Object, Value),
+    /// Everything is as it was kept.
+    AsKept,
 }
 
 impl std::fmt::Display for What {
@@ -100,6 +106,9 @@ impl std::fmt::Display for What {
             Self::Never(fact) => write!(out, "never {fact}"),
             Self::Order(first, before) => write!(out, "first {first}, before {before}"),
             Self::Settles(_) => out.write_str("settles"),
+            Self::Keep(_) => out.write_str("how it is now is kept in mind"),
+            Self::Restore(object, _) => write!(out, "the change of {object} is taken back"),
+            Self::AsKept => out.write_str("everything is as it was before"),
         }
     }
 }
@@ -109,7 +118,13 @@ impl What {
     pub(crate) fn acts(&self) -> bool {
         !matches!(
             self,
-            Self::Eventually(..) | Self::Now(_) | Self::Never(_) | Self::Order(..) | Self::Settles(_)
+            Self::Eventually(..)
+                | Self::Now(_)
+                | Self::Never(_)
+                | Self::Order(..)
+                | Self::Settles(_)
+                | Self::Keep(_)
+                | Self::AsKept
         )
     }
 }

@@ -40,6 +40,17 @@ impl State {
         Self(all)
     }
 
+    /// The same, whatever fields somebody manages.
+    pub(crate) fn without_manager(mut self, manager: &str) -> Self {
+        for object in self.0.values_mut().flatten() {
+            if let Some(entries) = object.pointer_mut("/metadata/managedFields").and_then(Value::as_array_mut)
+            {
+                entries.retain(|it| it["manager"] != manager);
+            }
+        }
+        self
+    }
+
     /// In what another state differs from this one, a line each.
     pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
         let mut found = Vec::new();

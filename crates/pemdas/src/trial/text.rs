@@ -98,14 +98,16 @@ pub(crate) fn summary(
 pub(crate) fn explored_line(title: &str, explored: &Explored, style: Style) -> String {
     let (mark, colour) = if explored.found.is_empty() { ("ok  ", "32") } else { ("FAIL", "31") };
     let pace = per_second(explored.runs, explored.took);
-    let about = format!("({} runs, {} of them twice, {pace} a second)", explored.runs, explored.twice);
+    let about =
+        format!("({} runs, {} of them twice, {pace} a second and core)", explored.runs, explored.twice);
     format!("  {} {title}  {}\n", style.paint(colour, mark), style.dim(&about))
 }
 
-/// How many in a second.
+/// How many in a second on each core: every core plays runs of its own.
 pub(crate) fn per_second(runs: usize, spent: Duration) -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     #[expect(clippy::cast_precision_loss, reason = "nobody runs so many")]
-    let pace = runs as f64 / spent.as_secs_f64().max(0.001);
+    let pace = runs as f64 / spent.as_secs_f64().max(0.001) / cores as f64;
     if pace < 10.0 { format!("{pace:.1}") } else { format!("{pace:.0}") }
 }
 

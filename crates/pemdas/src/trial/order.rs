@@ -1,0 +1,127 @@
+//! In which order things came and went: what every object found of the nodes that it comes after, and what still stood on every object
+//! that was deleted. The objects say themselves which node made them and which nodes they came after.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pemdas_core::{
+    health::{self, HealthState},
+    world::{CLAIM_ANNOTATION, Claim, ROOT_LABEL},
+};
+use pemdas_sim::{Change, Cluster, Key};
+use serde_json::Value;
+
+use super::state::named;
+
+/// How a node was when something was made that comes after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Ground {
+    /// It had no object.
+    Nothing,
+    /// It had some, and not all of them were doing well.
+    Unready,
+    /// All its objects were doing well.
+    Ready,
+}
+
+/// An object that is there, as it says itself.
+#[derive(Debug, Clone)]
+struct Made {
+    name: String,
+    instance: String,
+    node: String,
+    after: BTreeSet<String>,
+    well: bool,
+}
+
+impl Made {
+    fn read(key: &Key, object: &Value) -> Option<Self> {
+        let metadata = object.get("metadata")?;
+        let instance = metadata.get("labels")?.get(ROOT_LABEL)?.as_str()?.to_owned();
+        let claim = metadata.get("annotations")?.get(CLAIM_ANNOTATION)?.as_str()?;
+        let claim: Claim = serde_json::from_str(claim).ok()?;
+        let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+        Some(Self {
+            name: format!("{kind} {}", named(&key.path)),
+            instance,
+            node: claim.node,
+            after: claim.after.into_keys().collect(),
+            well: health::of(object).state == HealthState::Current,
+        })
+    }
+}
+
+/// The order of things in a run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Order {
+    /// Up to which change of the store everything was looked at.
+    seen: u64,
+    there: BTreeMap<Key, Made>,
+    /// By object and node: how the node was when the object came for the first time.
+    came: BTreeMap<(String, String), Ground>,
+    /// By object: what stood on it when it was deleted for the first time.
+    went: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Order {
+    /// Looks at what happened since the last look.
+    pub(crate) fn look(&mut self, cluster: &Cluster) {
+        let store = cluster.server().store();
+        // What is forgotten by then was too much to be judged.
+        for change in store.since(self.seen).unwrap_or_default() {
+            self.see(change);
+        }
+        self.seen = store.revision();
+    }
+
+    fn see(&mut self, change: &Change) {
+        let going = |it: &Value| it["metadata"].get("deletionTimestamp").is_some();
+        let deleted = match (&change.before, &change.after) {
+            (Some(before), None) => !going(before),
+            (Some(before), Some(after)) => !going(before) && going(after),
+            (None, _) => false,
+        };
+        if let Some(made) = self.there.get(&change.key).filter(|_| deleted) {
+            let stands = |it: &&Made| it.instance == made.instance && it.after.contains(&made.node);
+            let standing = self.there.values().filter(stands).map(|it| it.name.clone()).collect();
+            self.went.entry(made.name.clone()).or_insert(standing);
+        }
+        let Some(made) = change.after.as_ref().and_then(|it| Made::read(&change.key, it)) else {
+            self.there.remove(&change.key);
+            return;
+        };
+        if change.before.is_none() {
+            for node in &made.after {
+                let ground = self.ground(&made.instance, node);
+                self.came.entry((made.name.clone(), node.clone())).or_insert(ground);
+            }
+        }
+        self.there.insert(change.key.clone(), made);
+    }
+
+    fn ground(&self, instance: &str, node: &str) -> Ground {
+        let of_node = || self.there.values().filter(|it| it.instance == instance && it.node == node);
+        match of_node().next() {
+            None => Ground::Nothing,
+            Some(_) if of_node().all(|it| it.well) => Ground::Ready,
+            Some(_) => Ground::Unready,
+        }
+    }
+
+    /// Where another run came or went too early, measured by this one.
+    pub(crate) fn broken_by(&self, other: &Self) -> Option<String> {
+        for ((object, node), ground) in &other.came {
+            let Some(wanted) = self.came.get(&(object.clone(), node.clone())).filter(|it| ground < it) else {
+                continue;
+            };
+            let how = if *wanted == Ground::Ready { "was ready" } else { "was there" };
+            return Some(format!("{object} was created before `{node}` {how}, which it comes after"));
+        }
+        for (object, standing) in &other.went {
+            let free = self.went.get(object).is_some_and(BTreeSet::is_empty);
+            if let Some(other) = standing.first().filter(|_| free) {
+                return Some(format!("{object} was deleted while {other}, which comes after it, was there"));
+            }
+        }
+        None
+    }
+}
