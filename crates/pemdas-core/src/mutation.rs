@@ -66,6 +66,7 @@ mod switch {
         LateAttempts: "an attempt that was never seen is given up only when no late write can begin it",
         LeaveOldLedger: "a dead root's objects are taken over with its ledger",
         LeaveLedger: "the ledger is deleted as the last step of deletion",
+        LookTwice: "what is being looked up is not looked up once more",
         MissingIsUnknown: "a condition that reads a missing field of the root is told",
         MissingObservedIsFine: "a missing observedGeneration means not yet",
         NoFinalizer: "finalizers are placed before the first create",

@@ -106,7 +106,8 @@ pub async fn change(
 }
 
 /// Makes the status of the root what it shall be: what is there and not wanted goes. As a merge patch, so that a field that
-/// the definition does not know is pruned and not refused.
+/// the definition does not know is pruned and not refused. Only over the version that was seen: the API server does not compare the uid
+/// when it writes the status of a custom object, and another one may have come under the same name.
 pub async fn status(
     client: &Client,
     resource: &Resource,
@@ -115,7 +116,10 @@ pub async fn status(
     status: &Value,
 ) -> Done {
     let there = seen.body.get("status").unwrap_or(&Value::Null);
-    let body = json!({ "metadata": { "uid": seen.uid }, "status": difference(there, status) });
+    let mut body = json!({ "metadata": { "uid": seen.uid }, "status": difference(there, status) });
+    if !mutant!(StatusWithoutVersion) {
+        body["metadata"]["resourceVersion"] = json!(seen.resource_version.to_string());
+    }
     let place = resource.path(&seen.key.namespace);
     let path = format!("{place}/{}/status?fieldManager={manager}", seen.key.name);
     let sent = Sent { method: Method::PATCH, path, content_type: MERGE, body, meant: Meant::Change };

@@ -79,6 +79,7 @@ mod switch {
         SeatsForgotten: "where an instance is in a rollout is read off the cluster",
         SelectedForEver: "a root that is not selected any more is left",
         StatusOnlyAdds: "what is not told any more leaves the status",
+        StatusWithoutVersion: "a status is written only over the version that was seen",
         SyncedAtOnce: "nothing is known of a kind before its list has come",
         TerminatingUnseen: "an object that is going is known to be",
         TracesForgotten: "a root that was left while nobody looked is cleaned up after",

@@ -238,7 +238,10 @@ impl World {
             }
             Fact::Ledger(_) | Fact::LedgerOutcome(_) | Fact::LedgerRead(_) => self.touch(Touch::LEDGER),
             Fact::Sent(action) => match &**action {
-                Action::Record { .. } | Action::Forget { .. } => self.touch(Touch::LEDGER),
+                Action::Record { .. } | Action::Forget { .. } | Action::ReadLedger => {
+                    self.touch(Touch::LEDGER);
+                }
+                Action::Look { key } => self.touch_object(key),
                 Action::Finalize { .. } | Action::Status { .. } => {
                     let root = self.root.key.clone();
                     self.touch_object(&root);
@@ -378,6 +381,11 @@ impl World {
 
     fn sent(&mut self, action: &Action) {
         match action {
+            // Until it is answered, a look is as good as a write: nothing else is done to the object, and nobody looks twice.
+            Action::ReadLedger if !mutant!(LookTwice) => self.ledger_write = Some(OwnWrite::InFlight),
+            Action::Look { key } if !mutant!(LookTwice) => {
+                self.writes.insert(key.clone(), OwnWrite::InFlight);
+            }
             Action::Record { .. } | Action::Forget { .. } => self.ledger_write = Some(OwnWrite::InFlight),
             Action::ReadLedgerOf { instance } | Action::ForgetLedgerOf { instance, .. } => {
                 self.old_ledger = Some((instance.clone(), LedgerFact::Unknown));

@@ -22,8 +22,15 @@ use crate::{
 impl Hub {
     /// Sends an action of an instance.
     pub(super) fn send(&mut self, id: InstanceId, action: &Action) {
-        let Some(instance) = self.instances.get_mut(id) else { return };
+        let Some(instance) = self.instances.get(id) else { return };
         let action = Arc::new(action.clone());
+        // Not served any more: nobody would answer, and when it comes back it is looked for again.
+        if let Action::Look { key } = &*action
+            && self.resource(&instance.identity.clone(), key, None).is_none()
+        {
+            return;
+        }
+        let Some(instance) = self.instances.get_mut(id) else { return };
         // Before its answer can come.
         if !mutant!(ActsWithoutMemory) {
             instance.world.learn(Fact::Sent(action.clone()));

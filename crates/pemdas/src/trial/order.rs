@@ -29,7 +29,10 @@ struct Made {
     name: String,
     instance: String,
     node: String,
+    member: String,
     after: BTreeSet<String>,
+    /// Whether it does something once: what was done stays done, whatever becomes of the object.
+    once: bool,
     well: bool,
 }
 
@@ -44,9 +47,20 @@ impl Made {
             name: format!("{kind} {}", named(&key.path)),
             instance,
             node: claim.node,
+            member: claim.member,
+            once: claim.attempt.is_some(),
             after: claim.after.into_keys().collect(),
             well: health::of(object).state == HealthState::Current,
         })
+    }
+}
+
+impl Made {
+    /// Whether both are of the same instance, and where both are members, of the same name: edges may go from member to member.
+    fn goes_with(&self, other: &Self) -> bool {
+        let members = [&self.member, &other.member];
+        self.instance == other.instance
+            && (self.member == other.member || members.into_iter().any(String::is_empty))
     }
 }
 
@@ -56,6 +70,8 @@ pub(crate) struct Order {
     /// Up to which change of the store everything was looked at.
     seen: u64,
     there: BTreeMap<Key, Made>,
+    /// Nodes that do something once.
+    once: BTreeSet<String>,
     /// By object and node: how the node was when the object came for the first time.
     came: BTreeMap<(String, String), Ground>,
     /// By object: what stood on it when it was deleted for the first time.
@@ -81,7 +97,7 @@ impl Order {
             (None, _) => false,
         };
         if let Some(made) = self.there.get(&change.key).filter(|_| deleted) {
-            let stands = |it: &&Made| it.instance == made.instance && it.after.contains(&made.node);
+            let stands = |it: &&Made| it.after.contains(&made.node) && it.goes_with(made);
             let standing = self.there.values().filter(stands).map(|it| it.name.clone()).collect();
             self.went.entry(made.name.clone()).or_insert(standing);
         }
@@ -89,17 +105,20 @@ impl Order {
             self.there.remove(&change.key);
             return;
         };
+        if made.once {
+            self.once.insert(made.node.clone());
+        }
         if change.before.is_none() {
-            for node in &made.after {
-                let ground = self.ground(&made.instance, node);
+            for node in made.after.iter().filter(|it| !self.once.contains(*it)) {
+                let ground = self.ground(&made, node);
                 self.came.entry((made.name.clone(), node.clone())).or_insert(ground);
             }
         }
         self.there.insert(change.key.clone(), made);
     }
 
-    fn ground(&self, instance: &str, node: &str) -> Ground {
-        let of_node = || self.there.values().filter(|it| it.instance == instance && it.node == node);
+    fn ground(&self, made: &Made, node: &str) -> Ground {
+        let of_node = || self.there.values().filter(|it| it.node == node && it.goes_with(made));
         match of_node().next() {
             None => Ground::Nothing,
             Some(_) if of_node().all(|it| it.well) => Ground::Ready,

@@ -270,7 +270,17 @@ impl<'b> Playing<'b> {
             What::Restore(object, with) => {
                 let was = self.kept.as_ref().and_then(|it| it.1.clone());
                 let back = inverse(with, was.as_ref());
-                self.on(host, object, |person, path| person.patch(path, &back))
+                let mut refused = false;
+                let went = self.on(host, object, |person, path| {
+                    let made = person.patch(path, &back);
+                    refused = matches!(made, Made::Refused(_));
+                    if refused { Made::Done } else { made }
+                });
+                // Some changes may not be taken back, and whoever tries is told so.
+                if refused {
+                    self.kept = None;
+                }
+                went
             }
             What::AsKept => self.as_kept(host),
             What::Delete(object) => self.on(host, object, Person::delete),
@@ -358,8 +368,11 @@ impl<'b> Playing<'b> {
 
     fn as_kept(&self, host: &Host) -> Went {
         let Some((was, _)) = &self.kept else { return Went::On };
-        match differing(was, &all(host)) {
+        let is = all(host);
+        match differing(was, &is) {
             None => Went::On,
+            // What is done once is done again for what is asked again, and may fail then.
+            Some(_) if is.has_failed() && !was.has_failed() => Went::On,
             Some(how) => {
                 let message = format!("a change was taken back, and it is not as before: {how}");
                 Went::Failed(Failure { step: Some(self.at), message, why: None })
@@ -430,9 +443,9 @@ pub(crate) fn scenario_of(script: &Script) -> Scenario {
     Scenario { rules: script.workloads.clone(), answers: script.services.clone(), ..Scenario::default() }
 }
 
-/// How everything is, but for how the author came to change it.
+/// How everything is, but for the way that led there.
 fn all(host: &Host) -> State {
-    host.with(|cluster| State::of(cluster)).without_manager(AUTHOR)
+    host.with(|cluster| State::of(cluster)).without_history(AUTHOR)
 }
 
 /// Whether the author wrote an object.

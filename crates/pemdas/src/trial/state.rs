@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use pemdas_core::world::CLAIM_ANNOTATION;
 use pemdas_sim::Cluster;
 use serde_json::Value;
 
@@ -40,15 +41,38 @@ impl State {
         Self(all)
     }
 
-    /// The same, whatever fields somebody manages.
-    pub(crate) fn without_manager(mut self, manager: &str) -> Self {
+    /// The same without the way that led there: how the author came to change something, how often something was tried, how often a
+    /// controller rolled something out.
+    pub(crate) fn without_history(mut self, author: &str) -> Self {
         for object in self.0.values_mut().flatten() {
             if let Some(entries) = object.pointer_mut("/metadata/managedFields").and_then(Value::as_array_mut)
             {
-                entries.retain(|it| it["manager"] != manager);
+                entries.retain(|it| it["manager"] != author);
+            }
+            let at = format!("/metadata/annotations/{}", CLAIM_ANNOTATION.replace('/', "~1"));
+            if let Some(claim) = object.pointer_mut(&at)
+                && let Some(text) = claim.as_str()
+                && let Ok(mut read) = serde_json::from_str::<Value>(text)
+                && let Some(attempt) = read.pointer_mut("/attempt/1")
+            {
+                *attempt = Value::from(0);
+                *claim = Value::from(read.to_string());
+            }
+            for field in ["currentRevision", "updateRevision"] {
+                if let Some(revision) = object.pointer_mut(&format!("/status/{field}")) {
+                    *revision = Value::from("…");
+                }
             }
         }
         self
+    }
+
+    /// Whether an instance waits for a human because something that is done once failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        let conditions = |it: &Value| it.pointer("/status/conditions").and_then(Value::as_array).cloned();
+        let failed =
+            |it: &Value| it["type"] == "Stalled" && it["status"] == "True" && it["reason"] == "Failed";
+        self.0.values().flatten().filter_map(conditions).flatten().any(|it| failed(&it))
     }
 
     /// In what another state differs from this one, a line each.

@@ -46,7 +46,7 @@ use objects::{
     an_edge_needs_a_settled_precursor, an_object_in_the_way_is_not_touched,
     an_object_that_appears_meanwhile_is_not_touched, an_unknown_condition_keeps_and_holds,
     depth_takes_as_many_rounds, drift_is_put_right_by_force, nothing_is_removed_while_members_are_unknown,
-    what_another_instance_claims_is_not_touched,
+    what_another_instance_claims_is_not_touched, what_is_looked_up_is_not_looked_up_again,
 };
 use removal::{
     a_broken_blueprint_blocks_no_removal_and_skips_nothing,
@@ -133,6 +133,7 @@ properties! {
     an_object_in_the_way_is_not_touched,
     an_object_that_appears_meanwhile_is_not_touched,
     what_another_instance_claims_is_not_touched,
+    what_is_looked_up_is_not_looked_up_again,
     an_absence_comes_after_what_it_waits_for,
     an_unknown_condition_keeps_and_holds,
     nothing_is_removed_while_members_are_unknown,

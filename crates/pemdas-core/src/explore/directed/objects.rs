@@ -8,10 +8,10 @@ use crate::blueprint::Own;
 use crate::decide::decide;
 use crate::evaluate::Answer;
 use crate::explore::lab::{Lab, key, kind, shape};
-use crate::explore::sim::Sim;
+use crate::explore::sim::{Fault, Sim};
 use crate::explore::zoo::{chain, conditional, diamond, fleet};
 use crate::shape::Shape;
-use crate::world::{ROOT_LABEL, Sight};
+use crate::world::{Fact, Lease, ROOT_LABEL, Sight};
 
 pub(super) fn depth_takes_as_many_rounds() {
     let mut sim = Sim::new(&[diamond()], &json!({ "v": 1 }));
@@ -80,6 +80,25 @@ pub(super) fn an_object_that_appears_meanwhile_is_not_touched() {
     assert!(sim.settle());
     clean(&sim);
     assert!(stalled(&sim, "Exists") && v(&sim, "Thing", "a-a") == 7);
+}
+
+/// The accident: a second look was on its way when the first one's answer led to a write; its answer, which was older than the write, let
+/// the write be sent once more.
+pub(super) fn what_is_looked_up_is_not_looked_up_again() {
+    let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
+    sim.round();
+    sim.decide();
+    sim.land(0, Fault::Dropped);
+    let is_look = |it: &&Action| matches!(it, Action::Look { .. });
+    for _ in 0..3 {
+        sim.world.learn(Fact::Now(sim.world.now + 1_000));
+        // News of something else: a whole pass again.
+        sim.world.learn(Fact::Lease(Lease { epoch: sim.world.lease.epoch + 1, ..sim.world.lease }));
+        sim.decide();
+    }
+    assert_eq!(sim.flights.iter().filter(is_look).count(), 1, "{:?}", sim.flights);
+    assert!(sim.settle());
+    clean(&sim);
 }
 
 pub(super) fn what_another_instance_claims_is_not_touched() {
