@@ -71,6 +71,25 @@ fn web_app_lives() {
     lives("web-app");
 }
 
+/// A fixed share of all runs under faults, which fits the time of CI; without `--share` it takes hours.
+#[test]
+fn examples_under_faults_come_to_the_same() {
+    let names = [
+        "blue-green",
+        "foo-service",
+        "namespace-defaults",
+        "on-secret",
+        "postgres",
+        "redis-cache",
+        "web-app",
+    ];
+    let folders = names.map(|it| root().join("examples").join(it));
+    let output = pemdas().args(folders).args(["--explore", "--share", "500"]).output().unwrap();
+    let said = text(&output.stdout);
+    assert!(said.ends_with(" a second and core: all came to the same\n"), "{said}");
+    assert_eq!(output.status.code(), Some(0));
+}
+
 /// The blueprint of an example in a folder of its own, with this as its scenarios.
 fn copy(scenarios: &str) -> tempfile::TempDir {
     let from = root().join("examples/web-app");
