@@ -263,25 +263,10 @@ impl<'b> Playing<'b> {
             What::Edit(file, old, new) => self.edit(host, began, file, old, new),
             What::Patch(object, with) => self.on(host, object, |person, path| person.patch(path, with)),
             What::Keep(object) => {
-                let was = self.object(host, object);
-                self.kept = Some((all(host), was));
+                self.kept = Some((all(host), self.object(host, object)));
                 Went::On
             }
-            What::Restore(object, with) => {
-                let was = self.kept.as_ref().and_then(|it| it.1.clone());
-                let back = inverse(with, was.as_ref());
-                let mut refused = false;
-                let went = self.on(host, object, |person, path| {
-                    let made = person.patch(path, &back);
-                    refused = matches!(made, Made::Refused(_));
-                    if refused { Made::Done } else { made }
-                });
-                // Some changes may not be taken back, and whoever tries is told so.
-                if refused {
-                    self.kept = None;
-                }
-                went
-            }
+            What::Restore(object, with) => self.restore(host, object, with),
             What::AsKept => self.as_kept(host),
             What::Delete(object) => self.on(host, object, Person::delete),
             What::Resume(object) => {
@@ -364,6 +349,23 @@ impl<'b> Playing<'b> {
             let key = pemdas_sim::Key::new(&resource.id(), namespace, &object.name);
             cluster.server().store().get(&key).map(|it| Value::clone(it))
         })
+    }
+
+    /// Takes a change back.
+    fn restore(&mut self, host: &Host, object: &Object, with: &Value) -> Went {
+        let was = self.kept.as_ref().and_then(|it| it.1.as_ref());
+        let back = inverse(with, was);
+        let mut refused = false;
+        let went = self.on(host, object, |person, path| {
+            let made = person.patch(path, &back);
+            refused = matches!(made, Made::Refused(_));
+            if refused { Made::Done } else { made }
+        });
+        // Some changes may not be taken back, and whoever tries is told so.
+        if refused {
+            self.kept = None;
+        }
+        went
     }
 
     fn as_kept(&self, host: &Host) -> Went {
