@@ -38,3 +38,5 @@ pub const UNPINNED: &str = "PM0228";
 pub const TOO_LARGE: &str = "PM0229";
 /// A name that an imported file does not have, or a pattern that leaves no room for its other names.
 pub const IMPORTED_NAME: &str = "PM0230";
+/// A field of the root that its contract does not have.
+pub const UNKNOWN_FIELD: &str = "PM0231";

@@ -17,6 +17,7 @@ mod openings;
 mod outliner;
 mod plain;
 mod reads;
+mod root_fields;
 mod scopes;
 mod shapes;
 mod template_tree;
@@ -124,6 +125,7 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
         drafts = kinds_draft(evaluator, blueprint, &field_reads::of(&trees));
         outliner.diagnostics.extend(check_conversions(evaluator, blueprint, &drafts));
         outliner.diagnostics.append(&mut drafts.diagnostics);
+        outliner.diagnostics.extend(root_fields::check(blueprint, &drafts.kinds));
         let versions = blueprint.kinds.values_mut().flat_map(|it| it.versions.values_mut());
         for contract in versions.filter_map(|it| it.spec.as_mut()) {
             contract.fits = drafts.fits.remove(&contract.path);
