@@ -145,6 +145,8 @@ pub(super) struct Loaded {
     told: Option<Value>,
     /// Whether a report is being written: the next waits, so that they come in their order.
     reporting: bool,
+    /// As of which version that was told: what a watch shows of before is no news.
+    told_at: u64,
     /// Its writes under way.
     pub(super) flights: Arc<Semaphore>,
 }
@@ -173,6 +175,7 @@ impl Loaded {
             problems: Vec::new(),
             told: told(live),
             reporting: false,
+            told_at: 0,
             flights: Arc::new(Semaphore::new(MAX_OWN_FLIGHTS)),
         }
     }
@@ -254,7 +257,8 @@ impl Hub {
         loaded.live = live.clone();
         if loaded.sources == sources {
             // A hand was in what is told.
-            let changed = loaded.told.is_some() && told(live) != loaded.told;
+            let old = live.resource_version < loaded.told_at;
+            let changed = !old && loaded.told.is_some() && told(live) != loaded.told;
             if changed {
                 loaded.told = told(live);
             }
@@ -577,7 +581,9 @@ impl Hub {
     pub(super) fn reported(&mut self, name: &BlueprintName, outcome: &WriteOutcome) {
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
         loaded.reporting = false;
-        if !matches!(outcome, WriteOutcome::Done(_)) {
+        if let WriteOutcome::Done(version) = outcome {
+            loaded.told_at = *version;
+        } else {
             tracing::warn!(blueprint = %name, ?outcome, "how a blueprint is could not be told");
             if mutant!(ReportOnce) {
                 return;

@@ -118,15 +118,18 @@ fn repeated(entries: &[Entry]) -> impl Iterator<Item = &Entry> {
         let again = !it.changed && it.fault.is_none() && known.contains(&place);
         if it.fault.is_none() {
             known.insert(place);
+        } else {
+            // What became of it is not known: it may be sent again.
+            known.remove(&place);
         }
         again
     })
 }
 
 /// Something that was asked while everything was at rest: neither a watch, nor whether rights are still there, nor a Service for its status. Where
-/// a watch was disturbed, nobody knows when it is taken up again.
+/// a watch or a question was disturbed, nobody knows when it is taken up again.
 fn restless(played: &Played) -> Option<&Entry> {
-    if played.entries.iter().any(|it| it.fault.is_some() && it.watches()) {
+    if played.entries.iter().any(|it| it.fault.is_some() && !it.writes()) {
         return None;
     }
     let rests = BEGINS.after(played.simulated.saturating_sub(REST / 2));
