@@ -67,7 +67,8 @@ enum Form {
     Helm,
 }
 
-/// The largest ConfigMap that `kubectl apply` takes without `--server-side`: it keeps a copy of it in an annotation.
+/// The largest ConfigMap that `kubectl apply` takes without `--server-side`: it keeps a copy of it in an annotation. Helm keeps two copies
+/// in a Secret.
 const MAX_COPY: usize = 250_000;
 
 fn version(text: &str) -> Result<String, String> {
@@ -116,10 +117,15 @@ impl Pack {
             let hint = why.ends_with("already").then_some("--force writes over it");
             return could_not_run(&why, hint);
         }
-        if bundle.size() > MAX_COPY && self.form != Form::Helm {
-            terminal::remark(
-                "note: it is too large for a plain `kubectl apply`: use `kubectl apply --server-side`\n",
-            );
+        if bundle.size() > MAX_COPY {
+            terminal::remark(match self.form {
+                Form::Helm => {
+                    "note: Helm keeps a release in a Secret, the chart and what it makes of it: this one may be too large for that\n"
+                }
+                Form::Yaml | Form::Kustomize => {
+                    "note: it is too large for a plain `kubectl apply`: use `kubectl apply --server-side`\n"
+                }
+            });
         }
         Outcome::Clean
     }
