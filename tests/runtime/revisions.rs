@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::apps::v1::ControllerRevision;
 use kube::Api;
-use pemdas_kube::revisions::{Content, Revision, Revisions};
+use pemdas_kube::revisions::{Content, MAX_STORED, Revision, Revisions};
 
 use crate::server::{client, namespace};
 
@@ -53,6 +53,17 @@ async fn revisions_are_numbered_read_back_and_pruned_when_nothing_names_them() {
     assert_eq!(revisions.list("other").await.unwrap(), [other]);
 }
 
+/// Text that does not get much smaller.
+fn noise(length: usize) -> String {
+    let mut state = 1_u64;
+    std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        char::from(b'!' + u8::try_from((state >> 33) % 90).unwrap())
+    })
+    .take(length)
+    .collect()
+}
+
 #[tokio::test]
 async fn a_revision_has_no_owner_and_too_large_a_blueprint_is_refused() {
     let client = client().await;
@@ -63,14 +74,19 @@ async fn a_revision_has_no_owner_and_too_large_a_blueprint_is_refused() {
         Api::namespaced(client.clone(), &namespace).get(&stored.name).await.unwrap();
     assert!(object.metadata.owner_references.is_none(), "it outlives the ConfigMap");
 
-    let mut state = 1_u64;
-    let noise: String = (0..1_200_000)
-        .map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            char::from(b'!' + u8::try_from((state >> 33) % 90).unwrap())
-        })
-        .collect();
-    let why = revisions.store("shop", &content(&noise)).await.unwrap_err().to_string();
-    assert!(why.contains("at most 921600 can be kept"), "{why}");
+    let why = revisions.store("shop", &content(&noise(2_000_000))).await.unwrap_err().to_string();
+    assert!(why.contains(&format!("at most {MAX_STORED} can be kept")), "{why}");
     assert_eq!(revisions.list("shop").await.unwrap(), [stored]);
+
+    // What is taken for small enough, the API server takes as well.
+    let mut length = MAX_STORED / 100 * 94;
+    let (second, largest) = loop {
+        let content = content(&noise(length));
+        match revisions.store("shop", &content).await {
+            Ok(revision) => break (revision, content),
+            Err(why) => assert!(why.to_string().contains("can be kept"), "{why}"),
+        }
+        length -= 10_000;
+    };
+    assert_eq!(revisions.read("shop", &second.name).await.unwrap(), Some((second, largest)));
 }

@@ -34,7 +34,7 @@ pub const STRING_ORDER: &str = "PM0226";
 pub const MISSING_THE: &str = "PM0227";
 /// An import of the library that names no major version.
 pub const UNPINNED: &str = "PM0228";
-/// More than a ConfigMap holds.
+/// More than is taken as a blueprint.
 pub const TOO_LARGE: &str = "PM0229";
 /// A name that an imported file does not have, or a pattern that leaves no room for its other names.
 pub const IMPORTED_NAME: &str = "PM0230";

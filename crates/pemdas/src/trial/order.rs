@@ -53,9 +53,7 @@ impl Made {
             well: health::of(object).state == HealthState::Current,
         })
     }
-}
 
-impl Made {
     /// Whether both are of the same instance, and where both are members, of the same name: edges may go from member to member.
     fn goes_with(&self, other: &Self) -> bool {
         let members = [&self.member, &other.member];
