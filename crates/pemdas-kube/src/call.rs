@@ -10,7 +10,7 @@ use pemdas_core::world::{
 use serde_json::{Value, json};
 
 use crate::{
-    live,
+    live::{self, Object},
     refusal::{Meant, refusal},
     resource::Resource,
 };
@@ -288,10 +288,8 @@ pub(crate) async fn send(client: &Client, sent: Sent) -> Result<impl AsRef<[u8]>
 }
 
 fn accepted(resource: &Resource, bytes: &[u8]) -> Done {
-    let live = serde_json::from_slice(bytes).ok().and_then(|body: Value| {
-        let is_it = body.get("kind").is_some_and(|it| *it == resource.kind.kind);
-        is_it.then(|| live::live(&resource.kind, body)).flatten()
-    });
+    let object: Option<Object> = serde_json::from_slice(bytes).ok();
+    let live = object.filter(|it| it.is(&resource.kind)).and_then(|it| it.live(&resource.kind));
     let version = live.as_ref().map_or(0, |it| it.resource_version);
     Done { outcome: WriteOutcome::Done(version), live, pause: None }
 }

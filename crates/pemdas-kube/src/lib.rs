@@ -23,7 +23,6 @@ pub mod machine;
 pub mod metrics;
 pub mod needs;
 mod packed;
-mod raw;
 pub mod refusal;
 pub mod report;
 pub mod resource;

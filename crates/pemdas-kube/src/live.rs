@@ -1,7 +1,116 @@
 //! An object as the API server sends it, turned into what the core knows.
 
+use std::fmt;
+
 use pemdas_core::world::{KindKey, Live, Managers, ObjectKey};
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
 use serde_json::{Map, Value};
+
+use crate::resource::Resource;
+
+/// An object as it was sent. Its `managedFields`, often half of it, stay text: hardly anybody asks for them.
+#[derive(Debug)]
+pub(crate) struct Object {
+    fields: Map<String, Value>,
+    managed: Option<Vec<u8>>,
+}
+
+impl Object {
+    /// Objects of a list do not say what they are, and those without bodies say something else.
+    pub(crate) fn of(mut self, resource: &Resource) -> Self {
+        self.fields.insert("apiVersion".to_owned(), Value::from(resource.api_version.as_str()));
+        self.fields.insert("kind".to_owned(), Value::from(resource.kind.kind.as_str()));
+        self
+    }
+
+    /// Whether it says that it is of this kind.
+    pub(crate) fn is(&self, kind: &KindKey) -> bool {
+        self.fields.get("kind").is_some_and(|it| *it == kind.kind)
+    }
+
+    /// As an object of this kind; nothing if it has no name, uid or resourceVersion.
+    pub(crate) fn live(self, kind: &KindKey) -> Option<Live> {
+        let mut live = live(kind, Value::Object(self.fields))?;
+        live.managed = self.managed.map(Managers::unread).unwrap_or_default();
+        Some(live)
+    }
+}
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Object;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Object, A::Error> {
+                let mut object = Object { fields: Map::new(), managed: None };
+                while let Some(name) = from.next_key::<String>()? {
+                    let value = if name == "metadata" {
+                        let Metadata { fields, managed } = from.next_value()?;
+                        object.managed = managed;
+                        Value::Object(fields)
+                    } else {
+                        from.next_value()?
+                    };
+                    object.fields.insert(name, value);
+                }
+                Ok(object)
+            }
+        }
+        from.deserialize_map(Fields)
+    }
+}
+
+/// The metadata of an object, in two parts.
+struct Metadata {
+    fields: Map<String, Value>,
+    managed: Option<Vec<u8>>,
+}
+
+impl<'de> Deserialize<'de> for Metadata {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Metadata;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("metadata")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Metadata, A::Error> {
+                let mut metadata = Metadata { fields: Map::new(), managed: None };
+                while let Some(name) = from.next_key::<String>()? {
+                    if name == "managedFields" {
+                        metadata.managed = Some(from.next_value::<Text>()?.0);
+                    } else {
+                        metadata.fields.insert(name, from.next_value()?);
+                    }
+                }
+                Ok(metadata)
+            }
+        }
+        from.deserialize_map(Fields)
+    }
+}
+
+/// Anything, as JSON text: written while it is read, without a tree between.
+struct Text(Vec<u8>);
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut text = Vec::new();
+        serde_transcode::transcode(from, &mut serde_json::Serializer::new(&mut text))
+            .map_err(serde::de::Error::custom)?;
+        Ok(Self(text))
+    }
+}
 
 /// Reads an object of this kind; nothing if it has no name, uid or resourceVersion.
 ///
@@ -38,7 +147,10 @@ pub fn live(kind: &KindKey, mut body: Value) -> Option<Live> {
         generation,
         terminating,
         finalizers,
-        managed: managed.as_ref().map(Managers::unread).unwrap_or_default(),
+        managed: managed
+            .and_then(|it| serde_json::to_vec(&it).ok())
+            .map(Managers::unread)
+            .unwrap_or_default(),
         body: body.into(),
     })
 }

@@ -184,10 +184,9 @@ impl World {
             Fact::Lease(lease) => *lease == self.lease,
             Fact::Kind(kind, view) => self.kinds.get(kind) == Some(view),
             Fact::Seen(live) => {
-                let known = self.objects.get(&live.key);
                 let caught_up =
                     self.kinds.get(&live.key.kind).is_some_and(|it| it.watermark >= live.resource_version);
-                caught_up && known.is_some_and(|it| it.resource_version == live.resource_version)
+                caught_up && self.knows(live)
             }
             Fact::Root(live) => {
                 self.root.live.as_ref().is_some_and(|it| it.resource_version == live.resource_version)
@@ -200,6 +199,11 @@ impl World {
             Fact::ReportTrouble(trouble) => *trouble == self.report_trouble,
             _ => false,
         }
+    }
+
+    /// Whether an object is known exactly so.
+    fn knows(&self, live: &Live) -> bool {
+        self.objects.get(&live.key).is_some_and(|it| it.resource_version == live.resource_version)
     }
 
     /// Writes down what a fact is about.
@@ -224,6 +228,8 @@ impl World {
                     self.touch(Touch::EVERYTHING);
                 }
             }
+            // What the answer to our own write has told already.
+            Fact::Seen(live) if self.knows(live) => self.touch_unseen(&live.key.kind),
             Fact::Seen(live) | Fact::Answer(live) => self.touch_object(&live.key),
             Fact::Vanished(key, _) | Fact::Outcome(key, _, _) | Fact::Looked(key, _, _) => {
                 self.touch_object(key);
@@ -263,9 +269,12 @@ impl World {
         self.touch_unseen(&key.kind);
     }
 
-    /// A watch that went on may have shown writes to other objects of its kind.
+    /// A watch that went on may have shown writes to other objects of its kind. What became of one without an answer it does not show.
     fn touch_unseen(&mut self, kind: &KindKey) {
-        let waiting: Vec<_> = self.writes.keys().filter(|key| key.kind == *kind).map(Touch::object).collect();
+        let waits = |(key, write): &(&ObjectKey, &OwnWrite)| {
+            key.kind == *kind && matches!(write, OwnWrite::Applied(_))
+        };
+        let waiting: Vec<_> = self.writes.iter().filter(waits).map(|(key, _)| Touch::object(key)).collect();
         for touch in waiting {
             self.touch(touch);
         }
@@ -580,5 +589,60 @@ impl World {
             LedgerFact::Present { ledger, .. } => (**ledger).clone(),
             _ => Ledger::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::{Fact, WriteOutcome};
+    use crate::{
+        digest::Digest,
+        world::{KindKey, KindView, Live, ObjectKey, Sight, World},
+    };
+
+    fn live(name: &str, resource_version: u64) -> Arc<Live> {
+        Arc::new(Live {
+            key: ObjectKey::new(KindKey::new("v1", "Thing"), "n", name),
+            uid: "u".to_owned(),
+            resource_version,
+            generation: None,
+            terminating: false,
+            finalizers: [].into(),
+            managed: super::super::Managers::default().into(),
+            body: json!({}).into(),
+        })
+    }
+
+    #[test]
+    fn what_a_watch_repeats_is_not_looked_at_again() {
+        let mut world = World::new(ObjectKey::new(KindKey::new("x/v1", "Shop"), "n", "s"), "r");
+        let sight = KindView {
+            sight: Sight::Synced,
+            epoch: 0,
+            watermark: 1,
+            observed_generation: false,
+            namespaced: true,
+        };
+        world.learn(Fact::Kind(KindKey::new("v1", "Thing"), sight));
+        let mut wakes = |fact| {
+            let before = world.changes;
+            world.learn(fact);
+            world.changes != before
+        };
+        assert!(wakes(Fact::Answer(live("a", 5))));
+        assert!(!wakes(Fact::Seen(live("a", 5))), "the answer has told that");
+        assert!(wakes(Fact::Seen(live("a", 6))), "somebody else changed it");
+
+        // Of this one only the version is known: the watch may show it by going on, with whatever object.
+        let other = live("b", 9);
+        let done = Fact::Outcome(other.key.clone(), Digest::of(&[], &json!(1)), WriteOutcome::Done(9));
+        assert!(wakes(done));
+        assert!(wakes(Fact::Answer(live("a", 10))));
+        assert!(wakes(Fact::Seen(live("a", 10))), "now the other write is known to be seen");
+        assert!(world.unseen_write(&other.key).is_none());
     }
 }

@@ -23,13 +23,10 @@ pub type FieldSet = BTreeSet<FieldPath>;
 pub struct Managers(BTreeMap<String, FieldSet>);
 
 impl Managers {
-    /// From `managedFields` as the server sends them, read when somebody asks.
+    /// From the text of `managedFields` as the server sends them, read when somebody asks.
     #[must_use]
-    pub fn unread(managed_fields: &Value) -> Packed<Self> {
-        match serde_json::to_vec(managed_fields) {
-            Ok(text) => Packed::unread(text),
-            Err(_) => Packed::default(),
-        }
+    pub fn unread(managed_fields: Vec<u8>) -> Packed<Self> {
+        Packed::unread(managed_fields)
     }
 
     /// Entries of the same manager (one for each operation and subresource) are taken together.

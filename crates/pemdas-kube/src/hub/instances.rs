@@ -20,9 +20,11 @@ use super::{
     blueprints::BlueprintName,
     rollout::Seat,
     runway::UnderWay,
-    views::{Purpose, ViewId},
+    views::{Purpose, View, ViewId},
 };
-use crate::{identity::Identity, ledgers, machine::Machine, metrics::InstanceState, report::Place};
+use crate::{
+    identity::Identity, ledgers, machine::Machine, metrics::InstanceState, report::Place, watch::Unread,
+};
 
 /// How many roots that start nothing are remembered of a blueprint.
 const MAX_PASSED_OVER: usize = 1_000;
@@ -233,6 +235,36 @@ impl Hub {
         for id in self.hearers(view, live, old) {
             self.learn(id, Fact::Seen(live.clone()));
         }
+    }
+
+    /// An object, as the answer to a write told it to an instance that sees as much of it as this watch does.
+    pub(super) fn told_by_answer(&self, view: &View, unread: &Unread) -> Option<Arc<Live>> {
+        if view.purpose != Purpose::Objects {
+            return None;
+        }
+        let key = &unread.key;
+        let roots = view.users.iter().flat_map(|blueprint| {
+            let roots = self.blueprints.get(blueprint).map(|it| it.roots_of(&key.kind)).unwrap_or_default();
+            roots.into_iter().map(move |root| (blueprint.clone(), root, key.clone()))
+        });
+        let of_root = roots.filter_map(|it| self.instances.by_root.get(&it).copied());
+        let sees_as_much = |it: &&Instance| {
+            view.readers.contains(&it.identity)
+                && self
+                    .views
+                    .lookout(&it.identity, &key.kind)
+                    .is_some_and(|it| it.metadata_only == view.metadata_only)
+        };
+        let of_object = self.instances.by_object.get(key).into_iter().flatten().copied();
+        of_object
+            .chain(of_root)
+            .filter_map(|id| self.instances.get(id))
+            .filter(sees_as_much)
+            .filter_map(|it| {
+                it.world.objects.get(key).or_else(|| it.world.root.live.as_ref().filter(|it| it.key == *key))
+            })
+            .find(|it| unread.is(it))
+            .cloned()
     }
 
     /// Who has to hear of an object: whose label it has or had, and who is interested in it.

@@ -14,7 +14,7 @@ use crate::{
     identity::Identity,
     ledgers::LEDGER_LABEL,
     resource::{Resource, Unserved},
-    watch::{News, Watched, follow},
+    watch::{News, Unread, Watched, follow},
 };
 
 /// How long until a kind that is not served is looked for again.
@@ -327,7 +327,7 @@ impl Hub {
                     self.gone(id, &key, version);
                 }
                 for live in list {
-                    self.seen(id, live);
+                    self.seen(id, Arc::new(live));
                 }
                 if !mutant!(AnswersOutliveLists) {
                     self.unlisted(id, version);
@@ -335,7 +335,11 @@ impl Hub {
                 self.sight(id, Sight::Synced);
                 self.listed(id);
             }
-            News::Seen(live) => self.seen(id, live),
+            News::Seen(unread) => {
+                if let Some(live) = self.heard(id, &unread) {
+                    self.seen(id, live);
+                }
+            }
             News::Gone(key, version) => self.gone(id, &key, version),
             News::Forbidden(why) => {
                 tracing::warn!(kind = %view.kind, identity = %view.carrier, why, "a kind may not be watched");
@@ -359,9 +363,22 @@ impl Hub {
         }
     }
 
-    fn seen(&mut self, id: ViewId, live: Live) {
+    /// The object that a watch tells of; read only if nobody knows it in this version from the answer to a write.
+    fn heard(&self, id: ViewId, unread: &Unread) -> Option<Arc<Live>> {
+        let view = self.views.get(id)?;
+        let known = view.objects.get(&unread.key).cloned().filter(|it| unread.is(it));
+        if let Some(known) = known.or_else(|| self.told_by_answer(view, unread)) {
+            return Some(known);
+        }
+        let read = unread.read(view.resource.as_ref()?);
+        if read.is_none() {
+            tracing::warn!(kind = %view.kind, name = unread.key.name, "an object cannot be read");
+        }
+        read.map(Arc::new)
+    }
+
+    fn seen(&mut self, id: ViewId, live: Arc<Live>) {
         let Some(view) = self.views.all.get_mut(&id) else { return };
-        let live = Arc::new(live);
         let old = view.store(&live);
         match view.purpose {
             Purpose::Blueprints => self.blueprint_seen(&live),

@@ -1,23 +1,30 @@
 //! One watch: list, then follow, for ever. What it says goes to whoever keeps the store.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+mod line;
+mod pace;
 
-use futures::StreamExt;
+use std::{io, time::Duration};
+
+use futures::{AsyncBufReadExt as _, StreamExt as _};
+use http::{HeaderValue, header::ACCEPT_ENCODING};
 use kube::{
-    Api, Client,
-    api::{ApiResource, ListParams, WatchEvent, WatchParams},
-    core::{DynamicResourceScope, Status},
+    Client,
+    api::{ListParams, WatchParams},
+    core::{Status, request::Request},
     runtime::{utils::Backoff as _, watcher},
 };
 use pemdas_core::world::{Live, ObjectKey};
-use serde_json::Value;
-use tokio::{sync::mpsc, time::Instant};
+use serde::Deserialize;
+use tokio::sync::mpsc;
 
-use crate::{live, raw::Raw, resource::Resource};
+pub use line::Unread;
+pub(crate) use pace::Pace;
+
+use self::{
+    line::{Line, What},
+    pace::LASTED,
+};
+use crate::{live::Object, resource::Resource};
 
 /// How many objects one page of a list has.
 const PAGE: u32 = 2_000;
@@ -31,8 +38,8 @@ const LONGEST: Duration = Duration::from_secs(30);
 pub enum News {
     /// Everything there is, and as of which resourceVersion.
     Listed(Vec<Live>, u64),
-    /// An object is there, or changed.
-    Seen(Live),
+    /// An object is there, or changed. Most of these repeat the answer to a write of our own: it is not read yet.
+    Seen(Unread),
     /// An object is gone, as of this resourceVersion.
     Gone(ObjectKey, u64),
     /// The account may not list or watch.
@@ -58,27 +65,9 @@ pub struct Watched {
 
 /// Watches until nobody listens any more.
 pub async fn follow(client: Client, watched: Watched, sender: mpsc::Sender<News>) {
-    let resource = watched.resource.api();
     let namespace = watched.namespace.as_deref().filter(|_| watched.resource.namespaced);
-    if watched.metadata_only {
-        let api: Api<Raw<true>> = api(client, namespace, &resource);
-        Follower { api, watched: &watched, sender }.run().await;
-    } else {
-        let api: Api<Raw<false>> = api(client, namespace, &resource);
-        Follower { api, watched: &watched, sender }.run().await;
-    }
-}
-
-fn api<K: kube::Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>>(
-    client: Client,
-    namespace: Option<&str>,
-    resource: &ApiResource,
-) -> Api<K> {
-    match namespace {
-        // Whether the kind lives in namespaces is known from the server, not from its type.
-        Some(namespace) => Api::namespaced_with(client, namespace, resource),
-        None => Api::all_with(client, resource),
-    }
+    let requests = Request::new(watched.resource.path(namespace.unwrap_or_default()));
+    Follower { client, requests, watched: &watched, sender }.run().await;
 }
 
 /// Why a list or a watch came to nothing.
@@ -125,13 +114,14 @@ type Turn = Result<Result<(), Trouble>, Unheard>;
 
 /// The watch of one kind. The runtime of the client library has one as well, which does not say as of when a list is; whoever does not know
 /// that cannot tell what is gone from what is not there yet.
-struct Follower<'w, const METADATA_ONLY: bool> {
-    api: Api<Raw<METADATA_ONLY>>,
+struct Follower<'w> {
+    client: Client,
+    requests: Request,
     watched: &'w Watched,
     sender: mpsc::Sender<News>,
 }
 
-impl<const METADATA_ONLY: bool> Follower<'_, METADATA_ONLY> {
+impl Follower<'_> {
     async fn run(self) {
         let mut pauses = watcher::DefaultBackoff::default();
         // As of when everything was told.
@@ -180,41 +170,56 @@ impl<const METADATA_ONLY: bool> Follower<'_, METADATA_ONLY> {
                 Err(trouble) => return Ok(Err(trouble)),
             },
         };
-        let mut params = WatchParams::default().timeout(WATCH_SECONDS);
-        params.label_selector.clone_from(&self.watched.labels);
-        let events = match self.api.watch(&params, &from).await {
-            Ok(events) => events,
+        let lines = match self.watch(&from).await {
+            Ok(lines) => lines,
             Err(error) => return Ok(Err(Trouble::Asking(error))),
         };
-        let mut events = std::pin::pin!(events);
+        let mut lines = std::pin::pin!(lines);
         loop {
             // A connection that died without a word never says that it ended.
             let patience = Duration::from_secs(u64::from(WATCH_SECONDS)) + LASTED;
-            let event = match tokio::time::timeout(patience, events.next()).await {
+            let line = match tokio::time::timeout(patience, lines.next()).await {
                 Err(_) | Ok(None) => return Ok(Ok(())),
-                Ok(Some(Err(error))) => return Ok(Err(Trouble::Breaking(error))),
-                Ok(Some(Ok(event))) => event,
+                Ok(Some(Err(error))) if is_end(&error) => return Ok(Ok(())),
+                Ok(Some(Err(error))) => return Ok(Err(Trouble::Breaking(kube::Error::ReadEvents(error)))),
+                Ok(Some(Ok(text))) => match Line::read(&self.watched.resource.kind, text) {
+                    // The end of what was sent stands in the middle of a line.
+                    Err(error) if error.is_eof() => return Ok(Ok(())),
+                    Err(error) => return Ok(Err(Trouble::Breaking(kube::Error::SerdeError(error)))),
+                    Ok(line) => line,
+                },
             };
             pauses.reset();
-            let (object, gone) = match event {
-                WatchEvent::Added(object) | WatchEvent::Modified(object) => (object, false),
-                WatchEvent::Deleted(object) => (object, true),
-                WatchEvent::Bookmark(mark) => {
-                    *version = Some(mark.metadata.resource_version);
-                    continue;
-                }
-                WatchEvent::Error(status) => return Ok(Err(Trouble::Told(status))),
+            let Line { what, version: at, unread } = line;
+            if let What::Error(status) = what {
+                return Ok(Err(Trouble::Told(status)));
+            }
+            let Some(at) = at else { return Ok(Err(Trouble::NoVersion)) };
+            let news = match (what, unread) {
+                (What::Gone, Some(_)) if mutant!(GoneUnheard) => continue,
+                (What::Gone, Some(it)) => Some(News::Gone(it.key, it.resource_version)),
+                (What::Seen, Some(it)) => Some(News::Seen(it)),
+                _ => None,
             };
-            let Some(at) = object.version().map(str::to_owned) else { return Ok(Err(Trouble::NoVersion)) };
-            if let Some(live) = self.live(object) {
-                if gone && mutant!(GoneUnheard) {
-                    continue;
-                }
-                let news = if gone { News::Gone(live.key, live.resource_version) } else { News::Seen(live) };
+            if let Some(news) = news {
                 self.sender.send(news).await.map_err(|_| Unheard)?;
             }
             *version = Some(at);
         }
+    }
+
+    async fn watch(&self, from: &str) -> kube::Result<impl futures::Stream<Item = io::Result<String>>> {
+        let mut params = WatchParams::default().timeout(WATCH_SECONDS);
+        params.label_selector.clone_from(&self.watched.labels);
+        let request = if self.watched.metadata_only {
+            self.requests.watch_metadata(&params, from)
+        } else {
+            self.requests.watch(&params, from)
+        };
+        let mut request = request.map_err(kube::Error::BuildRequest)?;
+        // Newer servers compress every event by itself, of which the client would read the first.
+        request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        Ok(self.client.request_stream(request).await?.lines())
     }
 
     /// Everything there is, page by page, and as of which version. A quorum list: a new leader must not decide on what an old cache says.
@@ -223,8 +228,17 @@ impl<const METADATA_ONLY: bool> Follower<'_, METADATA_ONLY> {
         params.label_selector.clone_from(&self.watched.labels);
         let mut found = Vec::new();
         loop {
-            let page = self.api.list(&params).await.map_err(Trouble::Asking)?;
-            found.extend(page.items.into_iter().filter_map(|it| self.live(it)));
+            let request = if self.watched.metadata_only {
+                self.requests.list_metadata(&params)
+            } else {
+                self.requests.list(&params)
+            };
+            let request = request.map_err(|error| Trouble::Asking(kube::Error::BuildRequest(error)))?;
+            let page: Page = self.client.request(request).await.map_err(Trouble::Asking)?;
+            let resource = &self.watched.resource;
+            found.extend(
+                page.items.into_iter().flatten().filter_map(|it| it.of(resource).live(&resource.kind)),
+            );
             params.continue_token = page.metadata.continue_.filter(|it| !it.is_empty());
             if mutant!(FirstPageOnly) {
                 found.truncate(1);
@@ -236,78 +250,33 @@ impl<const METADATA_ONLY: bool> Follower<'_, METADATA_ONLY> {
             }
         }
     }
-
-    fn live(&self, object: Raw<METADATA_ONLY>) -> Option<Live> {
-        let (kind, api_version) = (&self.watched.resource.kind, &self.watched.resource.api_version);
-        let mut body = object.body;
-        // Objects of a list do not say what they are.
-        let fields = body.as_object_mut()?;
-        fields.insert("apiVersion".to_owned(), Value::from(api_version.as_str()));
-        fields.insert("kind".to_owned(), Value::from(kind.kind.as_str()));
-        live::live(kind, body)
-    }
 }
 
-/// How often the same watch is begun. The client takes a watch that ends in peace up again at once: a server that ends them all at
-/// once, as one that is overwhelmed does, would be asked in a hot loop.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Pace(Arc<Mutex<HashMap<String, (Instant, u32)>>>);
-
-/// A watch that lasted so long was no failure.
-const LASTED: Duration = Duration::from_secs(5);
-/// Short watches in a row that are taken up again at once.
-const AT_ONCE: u32 = 2;
-/// The longest pause before a watch.
-const MAX_PAUSE: Duration = Duration::from_secs(5);
-
-impl Pace {
-    /// How long to wait before this watch is begun.
-    pub(crate) fn before<B>(&self, request: &http::Request<B>) -> Duration {
-        let who = request.headers().get("Impersonate-User").and_then(|it| it.to_str().ok());
-        // What is watched, by whom; selectors tell apart two watches of one kind.
-        let query = request.uri().query().unwrap_or_default();
-        let selectors: Vec<_> = query.split('&').filter(|it| it.contains("Selector=")).collect();
-        let name = format!("{} {} {}", request.uri().path(), selectors.join("&"), who.unwrap_or_default());
-        self.next(name, Instant::now())
-    }
-
-    fn next(&self, name: String, now: Instant) -> Duration {
-        let mut begun = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        begun.retain(|_, (at, _)| now.saturating_duration_since(*at) < 10 * LASTED);
-        let short = match begun.get(&name) {
-            Some((at, short)) if now.saturating_duration_since(*at) < LASTED => short + 1,
-            _ => 0,
-        };
-        let pause = match short.checked_sub(AT_ONCE) {
-            None | Some(0) => Duration::ZERO,
-            Some(more) => Duration::from_millis(50 << more.min(10)).min(MAX_PAUSE),
-        };
-        begun.insert(name, (now + pause, short));
-        pause
-    }
+/// A page of a list.
+#[derive(Deserialize)]
+struct Page {
+    metadata: PageMetadata,
+    items: Option<Vec<Object>>,
 }
 
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageMetadata {
+    resource_version: Option<String>,
+    #[serde(rename = "continue")]
+    continue_: Option<String>,
+}
 
-    use tokio::time::Instant;
-
-    use super::Pace;
-
-    #[test]
-    fn watches_that_end_at_once_are_begun_ever_more_slowly() {
-        let pace = Pace::default();
-        let mut now = Instant::now();
-        let mut begin = |lasts: u64| {
-            let pause = pace.next("pods".to_owned(), now);
-            now += pause + Duration::from_millis(lasts);
-            pause.as_millis()
-        };
-        let pauses: Vec<_> = (0..12).map(|_| begin(10)).collect();
-        assert_eq!(pauses, [0, 0, 0, 100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000]);
-        begin(6_000);
-        assert_eq!(begin(10), 0, "one that lasted was no failure");
-        assert_eq!(pace.next("secrets".to_owned(), now), Duration::ZERO, "each for itself");
-    }
+/// Whether the server, or whoever stands between, just ended it.
+fn is_end(error: &io::Error) -> bool {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    std::iter::from_fn(|| {
+        let this = cause?;
+        cause = this.source();
+        Some(this)
+    })
+    .any(|it| {
+        let of_io = it.downcast_ref::<io::Error>().map(io::Error::kind);
+        of_io == Some(io::ErrorKind::UnexpectedEof) || it.to_string().contains("unexpected EOF")
+    })
 }
