@@ -1,6 +1,6 @@
 //! An object of the cluster as it was seen.
 
-use std::{collections::BTreeSet, fmt, ops::Deref, sync::Arc};
+use std::{cmp::Ordering, collections::BTreeSet, fmt, ops::Deref, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -8,9 +8,22 @@ use serde_json::Value;
 use super::{FieldSet, Managers};
 use crate::{packed::Packed, path::FieldPath};
 
-/// What is read and written as its parts are.
+/// What is read, written and ordered as its parts are. Keys that share them are the same: most comparisons in the maps of an instance end
+/// there.
 macro_rules! shared {
     ($key:ident, $parts:ident) => {
+        impl Ord for $key {
+            fn cmp(&self, other: &Self) -> Ordering {
+                if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
+            }
+        }
+
+        impl PartialOrd for $key {
+            fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
         impl Deref for $key {
             type Target = $parts;
 
@@ -36,7 +49,7 @@ macro_rules! shared {
 /// A kind without its version: what a resourceVersion may be compared within.
 ///
 /// Its clones share it, as those of [`ObjectKey`] do: an instance names each of its objects a dozen times.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KindKey(Arc<KindParts>);
 
 /// What a [`KindKey`] says.
@@ -70,7 +83,7 @@ impl fmt::Display for KindKey {
 }
 
 /// The identity of an object.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ObjectKey(Arc<ObjectParts>);
 
 /// What an [`ObjectKey`] says.

@@ -327,7 +327,7 @@ impl Hub {
                     self.gone(id, &key, version);
                 }
                 for live in list {
-                    self.seen(id, Arc::new(live));
+                    self.seen(id, &Arc::new(live));
                 }
                 if !mutant!(AnswersOutliveLists) {
                     self.unlisted(id, version);
@@ -337,7 +337,7 @@ impl Hub {
             }
             News::Seen(unread) => {
                 if let Some(live) = self.heard(id, &unread) {
-                    self.seen(id, live);
+                    self.seen(id, &live);
                 }
             }
             News::Gone(key, version) => self.gone(id, &key, version),
@@ -377,14 +377,14 @@ impl Hub {
         read.map(Arc::new)
     }
 
-    fn seen(&mut self, id: ViewId, live: Arc<Live>) {
+    fn seen(&mut self, id: ViewId, live: &Arc<Live>) {
         let Some(view) = self.views.all.get_mut(&id) else { return };
-        let old = view.store(&live);
+        let old = view.store(live);
         match view.purpose {
-            Purpose::Blueprints => self.blueprint_seen(&live),
-            Purpose::Ledgers => self.ledger_seen(&live),
-            Purpose::Namespaces => self.namespace_seen(&live),
-            Purpose::Objects => self.object_seen(id, &live, old.as_deref()),
+            Purpose::Blueprints => self.blueprint_seen(live),
+            Purpose::Ledgers => self.ledger_seen(live),
+            Purpose::Namespaces => self.namespace_seen(live),
+            Purpose::Objects => self.object_seen(id, live, old.as_deref()),
         }
     }
 

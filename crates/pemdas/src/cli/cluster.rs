@@ -86,7 +86,8 @@ impl Cluster {
         Self { kubeconfig: Some(kubeconfig), context: None }
     }
 
-    /// Works with the cluster until that ends, on as many threads as there are cores.
+    /// Works with the cluster until that ends. On one thread, beside those for what takes long: waking one another would cost several
+    /// threads more than what they could do at the same time.
     pub(super) fn run<T>(
         &self,
         metrics: &Metrics,
@@ -94,7 +95,7 @@ impl Cluster {
     ) -> Result<T, NotAsked> {
         let target = Target { kubeconfig: self.kubeconfig.clone(), context: self.context.clone() };
         let runtime =
-            tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(NotAsked::Here)?;
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(NotAsked::Here)?;
         let done = runtime
             .block_on(async { Ok(work(connect_counted(&target, metrics).await?).await) })
             .map_err(NotAsked::Trouble);

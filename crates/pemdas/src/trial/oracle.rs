@@ -111,18 +111,16 @@ fn deleted(entries: &[Entry]) -> BTreeSet<String> {
 fn repeated(entries: &[Entry]) -> impl Iterator<Item = &Entry> {
     let mut known: BTreeSet<(usize, &str)> = BTreeSet::new();
     entries.iter().filter(move |it| {
-        if !it.writes() || it.code.is_none_or(|it| it >= 300) {
+        if !it.writes() {
             return false;
         }
         let place = (it.life, it.target.split('?').next().unwrap_or_default());
-        let again = !it.changed && it.fault.is_none() && known.contains(&place);
-        if it.fault.is_none() {
-            known.insert(place);
-        } else {
-            // What became of it is not known: it may be sent again.
+        if it.fault.is_some() {
+            // What became of it is not known, whether it arrived or not: it may be sent again, or the opposite of it.
             known.remove(&place);
+            return false;
         }
-        again
+        it.code.is_some_and(|it| it < 300) && !known.insert(place) && !it.changed
     })
 }
 
