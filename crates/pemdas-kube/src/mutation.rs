@@ -64,6 +64,7 @@ mod switch {
         GenerationUnobserved: "a status of an earlier generation does not count",
         GoneUnheard: "what a watch tells as gone is gone",
         LastGoodUnsought: "while a blueprint is broken its last good revision runs, after a restart too",
+        LateCreatesStay: "what arrives after the end of its instance is taken away",
         LeaseTakenAtOnce: "a lease is taken only when its holder has not renewed it in time",
         LedgerStays: "a ledger goes with its instance",
         LedgerWithoutVersion: "a ledger is written only over the version that was seen",

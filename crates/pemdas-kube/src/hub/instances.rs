@@ -232,6 +232,7 @@ impl Hub {
     /// An object of a kind that blueprints speak of.
     pub(super) fn object_seen(&mut self, view: ViewId, live: &Arc<Live>, old: Option<&Live>) {
         self.root_seen(view, live);
+        self.object_is_late(live);
         for id in self.hearers(view, live, old) {
             self.learn(id, Fact::Seen(live.clone()));
         }
@@ -418,6 +419,7 @@ impl Hub {
         let identity = self.blueprints.get(blueprint).map_or(Identity::Pemdas, |it| it.identity.clone());
         let mut world = World::new(live.key.clone(), live.uid.clone());
         world.root.instance = instance_name(blueprint, root, &live.uid);
+        self.departed.forget(&world.root.instance);
         world.secret.clone_from(&self.settings.secret);
         world.entropy = entropy(&self.settings.machine);
         world.learn(Fact::Now(self.clock.now()));
@@ -524,6 +526,7 @@ impl Hub {
         if let Some(id) = self.instances.by_name.get(&name).copied() {
             self.learn(id, Fact::Ledger(fact));
         }
+        self.ledger_is_late(live);
     }
 
     pub(super) fn ledger_gone(&mut self, live: &Live) {

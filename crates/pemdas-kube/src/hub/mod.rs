@@ -22,6 +22,7 @@ mod beside;
 mod blueprints;
 mod evaluations;
 mod instances;
+mod late;
 mod lookouts;
 mod owners;
 mod past;
@@ -61,6 +62,7 @@ use crate::{
 };
 use blueprints::Loaded;
 use instances::Instances;
+use late::Departed;
 use queue::Queue;
 use rest::Resting;
 use runway::Runway;
@@ -164,6 +166,7 @@ pub struct Hub {
     /// Whose turn was waited for on the runway.
     cleared: Option<InstanceId>,
     ledgers: HashMap<String, LedgerFact>,
+    departed: Departed,
     compilations: u64,
     report_due: bool,
     /// Whether it was looked for what is left of blueprints that are gone.
@@ -206,6 +209,7 @@ impl Hub {
                     resting: Resting::default(),
                     cleared: None,
                     ledgers: HashMap::new(),
+                    departed: Departed::default(),
                     compilations: 0,
                     report_due: false,
                     looked_for_remains: false,

@@ -114,6 +114,7 @@ impl Hub {
             self.send(id, action);
         }
         if over {
+            self.departs(id);
             self.end(id);
         } else if idle {
             self.rest_soon(id);

@@ -159,20 +159,18 @@ impl Space {
     }
 
     pub(crate) fn apply(&self, object: &Value) {
+        self.apply_as("tester", object);
+    }
+
+    /// Applies in the name of a field manager.
+    pub(crate) fn apply_as(&self, manager: &str, object: &Value) {
+        let manager = format!("--field-manager={manager}");
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), object.to_string()).unwrap();
         let path = file.path().to_string_lossy().into_owned();
         // A kind that was just made may be unknown for a moment.
         until(&format!("{} is applied", object["kind"]), || {
-            self.kubectl(&[
-                "apply",
-                "--server-side",
-                "--field-manager=tester",
-                "--force-conflicts",
-                "-f",
-                &path,
-            ])
-            .ok()
+            self.kubectl(&["apply", "--server-side", &manager, "--force-conflicts", "-f", &path]).ok()
         });
     }
 

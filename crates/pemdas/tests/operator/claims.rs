@@ -107,6 +107,45 @@ fn a_root_deleted_without_its_objects_leaves_them() {
 }
 
 #[test]
+fn what_arrives_after_the_end_of_its_instance_is_taken_away_and_what_is_restored_stays() {
+    let _running = shared();
+    let space = Space::new("late");
+    space.blueprint("blueprint", &NOTE.replace("OWN", ""));
+    space.runs("blueprint");
+    space.instance("Note", "one", &json!({ "value": "v", "name": "map" }));
+    space.ready("Note", "one");
+    let was = space.get("configmap", "map").unwrap();
+    let instance = was["metadata"]["labels"]["pemdas.dev/root"].as_str().unwrap();
+    let manager = format!("pemdas-{instance}");
+    let kind = space.kind("Note");
+    space.kubectl(&["delete", &kind, "one"]).unwrap();
+    space.gone("configmap", "map");
+
+    let copy = |name: &str| {
+        let mut copy = map(name, "v");
+        copy["metadata"]["labels"] = was["metadata"]["labels"].clone();
+        copy["metadata"]["annotations"] = was["metadata"]["annotations"].clone();
+        copy
+    };
+    space.apply(&copy("restored"));
+    // Some backups bring the notes of managers back as well, after the object.
+    space.apply(&copy("restored-with-notes"));
+    let notes = json!({ "metadata": { "managedFields": [{
+        "manager": manager, "operation": "Apply", "apiVersion": "v1", "time": "2026-01-01T00:00:00Z",
+        "fieldsType": "FieldsV1", "fieldsV1": { "f:data": { "f:value": {} } },
+    }] } });
+    let patch = format!("--patch={notes}");
+    space.kubectl(&["patch", "configmap", "restored-with-notes", "--type=merge", &patch]).unwrap();
+    let get = ["get", "configmap", "restored-with-notes", "-o", "json", "--show-managed-fields"];
+    assert!(space.kubectl(&get).unwrap().contains(&manager), "the server keeps the notes");
+    // The request of a copy that does not lead any more.
+    space.apply_as(&manager, &copy("late"));
+    space.gone("configmap", "late");
+    a_while();
+    assert_eq!(space.names("configmap"), ["blueprint", "restored", "restored-with-notes"]);
+}
+
+#[test]
 fn an_account_that_may_not_is_told_by_name() {
     let _running = shared();
     let space = Space::poor("poor");
