@@ -33,6 +33,8 @@ struct Made {
     after: BTreeSet<String>,
     /// Whether it does something once: what was done stays done, whatever becomes of the object.
     once: bool,
+    /// Whether it is in a state before its last: only the last one comes after what its node comes after.
+    early: bool,
     well: bool,
 }
 
@@ -49,6 +51,7 @@ impl Made {
             node: claim.node,
             member: claim.member,
             once: claim.attempt.is_some(),
+            early: claim.state.is_some(),
             after: claim.after.into_keys().collect(),
             well: health::of(object).state == HealthState::Current,
         })
@@ -106,7 +109,7 @@ impl Order {
         if made.once {
             self.once.insert(made.node.clone());
         }
-        if change.before.is_none() {
+        if !made.early && self.there.get(&change.key).is_none_or(|it| it.early) {
             for node in made.after.iter().filter(|it| !self.once.contains(*it)) {
                 let ground = self.ground(&made, node);
                 self.came.entry((made.name.clone(), node.clone())).or_insert(ground);
@@ -140,5 +143,62 @@ impl Order {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use pemdas_core::world::{CLAIM_ANNOTATION, ROOT_LABEL};
+    use pemdas_sim::{Change, Key, ResourceId};
+    use serde_json::{Value, json};
+
+    use super::Order;
+
+    /// A ConfigMap of a node, in a state, after other nodes.
+    fn object(name: &str, state: Option<&str>, after: &[&str]) -> Value {
+        let digest = "0".repeat(32);
+        let after: Value = after
+            .iter()
+            .map(|it| ((*it).to_owned(), json!(digest)))
+            .collect::<serde_json::Map<_, _>>()
+            .into();
+        let root = json!({ "kind": { "group": "x", "kind": "Shop" }, "namespace": "n", "name": "s" });
+        let mut claim = json!({
+            "root": root, "node": name, "after": after, "revision": "r", "ordinal": 1, "applied": digest,
+        });
+        if let Some(state) = state {
+            claim["state"] = json!(state);
+        }
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": {
+            "name": name, "labels": { ROOT_LABEL: "i" }, "annotations": { CLAIM_ANNOTATION: claim.to_string() },
+        } })
+    }
+
+    /// What happened, object by object.
+    fn order(objects: &[Value]) -> Order {
+        let resource = ResourceId { group: String::new(), plural: "configmaps".to_owned() };
+        let mut order = Order::default();
+        for object in objects {
+            let key = Key::new(&resource, Some("n"), object["metadata"]["name"].as_str().unwrap());
+            order.see(&Change { revision: 1, key, before: None, after: Some(Arc::new(object.clone())) });
+        }
+        order
+    }
+
+    #[test]
+    fn what_comes_too_early_is_told_and_an_earlier_state_is_not_early() {
+        let (first, last) = (object("first", None, &[]), object("last", None, &["first"]));
+        let whole = order(&[first.clone(), last.clone()]);
+        let early = order(&[last.clone(), first.clone()]);
+        assert!(whole.broken_by(&early).unwrap().contains("created before `first`"));
+        assert_eq!(whole.broken_by(&whole), None);
+        // Its state before the last comes after other nodes, or none.
+        let state = object("last", Some("before"), &["first"]);
+        let in_states = order(&[state.clone(), first.clone(), last.clone()]);
+        assert_eq!(whole.broken_by(&in_states), None);
+        let turned_early = order(&[state, last, first]);
+        assert!(whole.broken_by(&turned_early).is_some(), "the last state is judged when it comes");
     }
 }
