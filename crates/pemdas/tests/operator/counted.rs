@@ -31,9 +31,10 @@ fn value(page: &str, name: &str) -> u64 {
 fn passes_requests_evaluations_and_instances_are_counted() {
     let _alone = exclusive();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let operator =
-        Other::start(&["--own-namespace", "pemdas-system", "--listen", &format!("127.0.0.1:{port}")]);
     let space = Space::new("counted");
+    // Evaluations are counted for all blueprints together: what other tests left in the cluster is not to be among them.
+    let listen = format!("127.0.0.1:{port}");
+    let operator = Other::start(&["--namespace", &space.name, "--listen", &listen]);
     space.blueprint("blueprint", CHAIN);
     space.runs("blueprint");
     until("it is ready", || page(port, "/readyz").filter(|it| it.starts_with("HTTP/1.1 200")));
@@ -60,6 +61,8 @@ fn passes_requests_evaluations_and_instances_are_counted() {
     }
     assert!(shown.lines().any(|it| it.starts_with("pemdas_queue_depth ")), "{shown}");
     assert!(!shown.contains("one"), "names of instances are no labels:\n{shown}");
+    let of_others = |it: &&str| it.contains("blueprint=") && !it.contains(&of);
+    assert_eq!(shown.lines().find(of_others), None, "only this blueprint is run");
     // What was evaluated once is remembered: a change that matters to nobody costs no evaluation.
     let before = (value(&shown, "pemdas_evaluations_total"), value(&shown, "pemdas_memo_hits_total"));
     space.kubectl(&["annotate", "configmap", "one-b", "somebody=was-here"]).unwrap();
