@@ -30,6 +30,11 @@ impl<T> Packed<T> {
     pub fn is_packed(&self) -> bool {
         self.value.get().is_none()
     }
+
+    /// The text, if reading it would have to unpack it.
+    pub(crate) fn put_away(&self) -> Option<&[u8]> {
+        self.text.as_deref().filter(|_| self.is_packed())
+    }
 }
 
 impl<T: Serialize> Packed<T> {

@@ -1,6 +1,12 @@
 //! An object of the cluster as it was seen.
 
-use std::{cmp::Ordering, collections::BTreeSet, fmt, ops::Deref, sync::Arc};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    ops::Deref,
+    sync::Arc,
+};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -176,6 +182,24 @@ impl Live {
         self.body.get("metadata")?.get("annotations")?.get(name)?.as_str()
     }
 
+    /// A label, for those who look at thousands of objects: what is put away stays so.
+    #[must_use]
+    pub fn peek_label(&self, name: &str) -> Option<String> {
+        match self.body.put_away() {
+            Some(text) => Peeked::of(text)?.labels?.remove(name)?.as_str().map(str::to_owned),
+            None => self.label(name).map(str::to_owned),
+        }
+    }
+
+    /// An annotation, as [`Live::peek_label`].
+    #[must_use]
+    pub fn peek_annotation(&self, name: &str) -> Option<String> {
+        match self.body.put_away() {
+            Some(text) => Peeked::of(text)?.annotations?.remove(name)?.as_str().map(str::to_owned),
+            None => self.annotation(name).map(str::to_owned),
+        }
+    }
+
     /// Whether our entry covers what we want: each field, and of a list of records each field of its elements.
     #[must_use]
     pub fn covers(&self, manager: &str, wanted: &Value) -> bool {
@@ -311,6 +335,23 @@ fn collect(value: &Value, path: &FieldPath, found: &mut Vec<FieldPath>) {
     }
 }
 
+/// The little that is read of an object without unpacking it.
+#[derive(Deserialize)]
+struct Peeked {
+    labels: Option<BTreeMap<String, Value>>,
+    annotations: Option<BTreeMap<String, Value>>,
+}
+
+impl Peeked {
+    fn of(text: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Whole {
+            metadata: Peeked,
+        }
+        serde_json::from_slice(text).ok().map(|Whole { metadata }| metadata)
+    }
+}
+
 /// Takes a field out of a value, and the records that become empty by it.
 pub fn without(value: &mut Value, path: &[String]) {
     let Some((first, rest)) = path.split_first() else { return };
@@ -396,6 +437,26 @@ mod tests {
         assert_eq!(taken.iter().map(|(who, _)| who.as_str()).collect::<Vec<_>>(), ["them"]);
         let more = json!({ "containers": [{ "name": "web" }, { "name": "side" }] });
         assert!(!owned(true).covers("us", &more), "a container that somebody took out");
+    }
+
+    #[test]
+    fn a_look_at_a_label_leaves_an_object_put_away() {
+        let mut whole = live(&[]);
+        whole.body = json!({
+            "metadata": { "name": "t", "labels": { "a": "1", "odd": 2 }, "annotations": { "b": "\"2\"" } }, "spec": { "labels": {} },
+        })
+        .into();
+        let away = whole.packed();
+        for object in [&whole, &away] {
+            assert_eq!(object.peek_label("a").as_deref(), Some("1"));
+            assert_eq!(object.peek_annotation("b").as_deref(), Some("\"2\""));
+            assert_eq!(
+                [object.peek_label("b"), object.peek_label("odd"), object.peek_annotation("a")],
+                [None, None, None]
+            );
+        }
+        assert!(away.is_packed());
+        assert_eq!(live(&[]).packed().peek_label("a"), None);
     }
 
     #[test]

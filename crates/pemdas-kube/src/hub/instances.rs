@@ -271,8 +271,8 @@ impl Hub {
     /// Who has to hear of an object: whose label it has or had, and who is interested in it.
     fn hearers(&self, view: ViewId, live: &Live, old: Option<&Live>) -> BTreeSet<InstanceId> {
         let mut ids = self.instances.interested(&live.key);
-        let labels = [Some(live), old].into_iter().flatten().filter_map(|it| it.label(ROOT_LABEL));
-        ids.extend(labels.filter_map(|it| self.instances.by_name.get(it)));
+        let labels = [Some(live), old].into_iter().flatten().filter_map(|it| it.peek_label(ROOT_LABEL));
+        ids.extend(labels.filter_map(|it| self.instances.by_name.get(&it)));
         // Nobody hears what only another identity may see.
         let Some(readers) = self.views.get(view).map(|it| &it.readers) else { return ids };
         ids.retain(|id| self.instances.get(*id).is_some_and(|it| readers.contains(&it.identity)));
@@ -308,7 +308,9 @@ impl Hub {
             }
         }
         let mut ids = self.instances.interested(key);
-        ids.extend(old.and_then(|it| it.label(ROOT_LABEL)).and_then(|it| self.instances.by_name.get(it)));
+        ids.extend(
+            old.and_then(|it| it.peek_label(ROOT_LABEL)).and_then(|it| self.instances.by_name.get(&it)),
+        );
         for id in ids {
             if self.instances.get(id).is_some_and(|it| readers.contains(&it.identity)) {
                 self.learn(id, Fact::Vanished(key.clone(), version));

@@ -83,15 +83,18 @@ impl Hub {
 
     /// Takes an object away that was made for an instance after its end.
     pub(super) fn object_is_late(&mut self, live: &Live) {
-        let Some(instance) = live.label(ROOT_LABEL) else { return };
-        let Some(end) = self.departed.get(instance, self.clock.now()) else { return };
+        if self.departed.0.is_empty() {
+            return;
+        }
+        let Some(instance) = live.peek_label(ROOT_LABEL) else { return };
+        let Some(end) = self.departed.get(&instance, self.clock.now()) else { return };
         if end.left.contains(&live.uid) {
             return;
         }
         let Some((resource, _)) = self.views.resource(&end.identity, &live.key.kind) else { return };
         let client = self.clients.of(&end.identity);
         let (key, uid) = (live.key.clone(), live.uid.clone());
-        let by = (manager(instance), "Apply");
+        let by = (manager(&instance), "Apply");
         tokio::spawn(Late { client, resource, key, uid, by }.take_away());
     }
 

@@ -318,8 +318,8 @@ impl Hub {
         let mut named = BTreeSet::new();
         for view in self.views.used_by(name) {
             let keys = view.labelled.values().flatten();
-            for text in keys.filter_map(|it| view.objects.get(it)?.annotation(CLAIM_ANNOTATION)) {
-                let claim: Option<Claim> = serde_json::from_str(text).ok();
+            for text in keys.filter_map(|it| view.objects.get(it)?.peek_annotation(CLAIM_ANNOTATION)) {
+                let claim: Option<Claim> = serde_json::from_str(&text).ok();
                 named.extend(claim.map(|it| it.revision).filter(|it| known.contains(it)));
             }
         }

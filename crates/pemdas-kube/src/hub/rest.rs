@@ -11,7 +11,9 @@ use super::{Hub, InstanceId, views::Views};
 use crate::identity::Identity;
 
 /// How long nothing happens to an instance before it is put to rest, in milliseconds.
-const REST_AFTER: u64 = 500;
+const REST_AFTER: u64 = 100;
+/// Instances that have nothing to do and are not put to rest yet: the first of more go before their time.
+const MAX_AWAKE: usize = 32;
 /// How many are put to rest before others have their turns again.
 const AT_ONCE: usize = 64;
 
@@ -23,6 +25,11 @@ impl Resting {
     /// When the next is due.
     pub(super) fn next(&self) -> Option<u64> {
         self.0.front().map(|(at, _)| *at)
+    }
+
+    fn pop(&mut self, now: u64) -> Option<InstanceId> {
+        let crowded = self.0.len() > MAX_AWAKE;
+        self.0.pop_front_if(|(at, _)| crowded || *at <= now).map(|(_, id)| id)
     }
 }
 
@@ -41,7 +48,7 @@ impl Hub {
     pub(super) fn put_to_rest(&mut self) {
         let now = self.clock.now();
         for _ in 0..AT_ONCE {
-            let Some((_, id)) = self.resting.0.pop_front_if(|(at, _)| *at <= now) else { break };
+            let Some(id) = self.resting.pop(now) else { break };
             let Some(instance) = self.instances.get_mut(id) else { continue };
             let still = instance.rests.take() == Some(instance.world.changes);
             if still && !instance.evaluating {
@@ -74,4 +81,19 @@ fn put_away(views: &mut Views, identity: &Identity, live: &Arc<Live>) -> Arc<Liv
         }
     }
     if live.is_packed() { live.clone() } else { Arc::new(live.packed()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{InstanceId, MAX_AWAKE, Resting};
+
+    #[test]
+    fn who_is_due_goes_to_rest_and_of_too_many_the_first() {
+        let mut resting = Resting::default();
+        resting.0.extend((0..=MAX_AWAKE as u64).map(|it| (100 + it, InstanceId(it))));
+        assert_eq!(resting.pop(0), Some(InstanceId(0)), "one too many");
+        assert_eq!(resting.pop(100), None);
+        assert_eq!(resting.pop(101), Some(InstanceId(1)));
+        assert_eq!((resting.pop(101), resting.next()), (None, Some(102)));
+    }
 }

@@ -14,7 +14,7 @@ use pemdas_core::{action::Action, decide::Decision};
 use super::{Hub, InstanceId, blueprints::BlueprintName, instances::Standing};
 
 /// Writes under way, before an instance that wants to write has to wait.
-const MAX_MOVING: usize = 32;
+const MAX_MOVING: usize = 16;
 /// When a status that will not last is thought of again while others wait, in milliseconds.
 const LATER: u64 = 1_000;
 

@@ -77,7 +77,7 @@ impl View {
     /// Takes an object in; what was there before.
     fn store(&mut self, live: &Arc<Live>) -> Option<Arc<Live>> {
         let old = self.objects.insert(live.key.clone(), live.clone());
-        let label = |live: &Live| live.label(ROOT_LABEL).map(str::to_owned);
+        let label = |live: &Live| live.peek_label(ROOT_LABEL);
         let (was, is) = (old.as_deref().and_then(label), label(live));
         if was != is {
             self.unlabel(was.as_deref(), &live.key);
@@ -90,7 +90,7 @@ impl View {
 
     fn remove(&mut self, key: &ObjectKey) -> Option<Arc<Live>> {
         let old = self.objects.remove(key)?;
-        self.unlabel(old.label(ROOT_LABEL), key);
+        self.unlabel(old.peek_label(ROOT_LABEL).as_deref(), key);
         Some(old)
     }
 

@@ -236,9 +236,9 @@ impl Follower<'_> {
             let request = request.map_err(|error| Trouble::Asking(kube::Error::BuildRequest(error)))?;
             let page: Page = self.client.request(request).await.map_err(Trouble::Asking)?;
             let resource = &self.watched.resource;
-            found.extend(
-                page.items.into_iter().flatten().filter_map(|it| it.of(resource).live(&resource.kind)),
-            );
+            let items = page.items.into_iter().flatten();
+            // Put away at once: a list is of everything there is, and each instance looks at its own when its turn comes.
+            found.extend(items.filter_map(|it| Some(it.of(resource).live(&resource.kind)?.packed())));
             params.continue_token = page.metadata.continue_.filter(|it| !it.is_empty());
             if mutant!(FirstPageOnly) {
                 found.truncate(1);
