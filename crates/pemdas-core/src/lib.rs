@@ -22,6 +22,7 @@ pub mod health;
 pub mod import;
 pub mod kube_types;
 pub mod ledger;
+mod moment;
 pub mod packed;
 pub mod path;
 pub mod plan;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::{Cause, Conditions, Phase, chain, report::MAX_STATUS_NODES, tally::Tally};
-use crate::{crd::STATUS_VERSION, ledger::Slot, text};
+use crate::{crd::STATUS_VERSION, ledger::Slot, moment::timestamp, text};
 
 /// How long the message of a condition may be.
 const MAX_MESSAGE: usize = 4_096;
@@ -246,42 +246,17 @@ pub(super) fn says(status: &Value, about: Option<&Slot>, reason: &str) -> bool {
     }
 }
 
-/// A time in milliseconds since 1970 as Kubernetes writes it.
-pub(crate) fn timestamp(milliseconds: u64) -> String {
-    let seconds = milliseconds / 1_000;
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Years that begin in March: leap days come last. Eras of 400 years repeat themselves.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
 #[cfg(test)]
 mod tests {
 
     use serde_json::json;
 
-    use super::{Parts, timestamp, whole};
+    use super::{Parts, whole};
     use crate::{
         crd,
         decide::{Cause, Conditions, NodeState, Phase, tally::Tally},
         ledger::Slot,
     };
-
-    #[test]
-    fn times_are_written_as_kubernetes_does() {
-        assert_eq!(timestamp(0), "1970-01-01T00:00:00Z");
-        assert_eq!(timestamp(951_782_400_000), "2000-02-29T00:00:00Z");
-        assert_eq!(timestamp(1_763_229_599_999), "2025-11-15T17:59:59Z");
-        assert_eq!(timestamp(4_107_542_400_000), "2100-03-01T00:00:00Z");
-    }
 
     fn status(before: Option<&serde_json::Value>, ready: bool, now: u64) -> serde_json::Value {
         let (phase, causes) = if ready {

@@ -14,6 +14,7 @@ use crate::{
     digest::Digest,
     evaluate::Answer,
     ledger::Ledger,
+    moment::read_timestamp,
 };
 
 /// How a write was refused.
@@ -349,8 +350,11 @@ impl World {
         }
         self.root.seen_going |= live.terminating;
         self.root.orphaning |= live.terminating && live.finalizers.contains("orphan");
-        if live.terminating {
-            self.root.going_since.get_or_insert(self.now);
+        if live.terminating && self.root.going_since.is_none() {
+            // As the object says it, so that a process that starts anew counts from the same time.
+            let said = live.body.pointer("/metadata/deletionTimestamp").and_then(Value::as_str);
+            let said = said.and_then(read_timestamp);
+            self.root.going_since = Some(said.map_or(self.now, |it| it.min(self.now)));
         }
         let version = live.resource_version;
         if self.status_sent.as_ref().is_some_and(|it| it.version == Some(version) && it.became.is_none()) {
@@ -644,5 +648,25 @@ mod tests {
         assert!(wakes(Fact::Answer(live("a", 10))));
         assert!(wakes(Fact::Seen(live("a", 10))), "now the other write is known to be seen");
         assert!(world.unseen_write(&other.key).is_none());
+    }
+    #[test]
+    fn since_when_a_root_goes_is_what_it_says() {
+        let since = |said: serde_json::Value, now: u64| {
+            let mut world = World::new(ObjectKey::new(KindKey::new("x/v1", "Shop"), "n", "s"), "u");
+            let mut root = Arc::unwrap_or_clone(live("s", 1));
+            root.key = world.root.key.clone();
+            root.terminating = true;
+            root.body = json!({ "metadata": { "deletionTimestamp": said } }).into();
+            world.learn(Fact::Now(now));
+            world.learn(Fact::Root(Arc::new(root)));
+            world.root.going_since
+        };
+        assert_eq!(since(json!("1970-01-01T00:00:10Z"), 500_000), Some(10_000), "whoever began to look when");
+        assert_eq!(
+            since(json!("1970-01-01T00:10:00Z"), 500_000),
+            Some(500_000),
+            "it may have time left to go"
+        );
+        assert_eq!(since(json!("soon"), 500_000), Some(500_000));
     }
 }
