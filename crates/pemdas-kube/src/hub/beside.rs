@@ -21,14 +21,15 @@ use super::{
 };
 use crate::{
     access::{Access, DENIED_FOR, permissions},
-    compile::Compiled,
+    compile::{Compiled, Compiler},
     crds::install::{Kept as KeptDefinition, Standing, Wanted, manifest},
     events::Teller,
     identity::Identity,
+    machine::Machine,
     metrics::Metrics,
     report::{Place, Reporter},
     resource::Resource,
-    revisions::{About, Content, Kept, Revision, Revisions},
+    revisions::{About, Content, Kept, Revision, Revisions, Trouble},
 };
 
 /// How many bytes of definitions are published on a ConfigMap, whose annotations may have 256 KiB in all.
@@ -82,20 +83,26 @@ impl Hub {
         tokio::spawn(async move {
             let mut pause = 1;
             let stored = loop {
-                if compiled.blueprint.rollout.is_none()
-                    && revisions.is_of_another_library(&name.name, &content).await.unwrap_or(true)
-                {
-                    // Nobody asked for a change: it reaches one instance after the other, and stops where one stalls.
-                    tracing::warn!(blueprint = %name, "the library of this binary is another one than the last revision's: it is rolled out with care");
-                    compiled.blueprint.rollout = Some(Rollout::CAREFUL);
-                }
-                let alone = turn.lock().await;
-                let kept = revisions.keep(&name.name, &content, &about).await;
-                drop(alone);
+                let by_another = match compiled.blueprint.rollout {
+                    Some(_) => Ok(false),
+                    None => revisions.is_of_another_library(&name.name, &content).await,
+                };
+                let kept = match by_another {
+                    Err(trouble) => Err(trouble),
+                    Ok(by_another) => {
+                        if by_another {
+                            // Nobody asked for a change: it reaches one instance after the other, and stops where one stalls.
+                            tracing::warn!(blueprint = %name, "the library of this binary is another one than the last revision's: it is rolled out with care");
+                            compiled.blueprint.rollout = Some(Rollout::CAREFUL);
+                        }
+                        let _alone = turn.lock().await;
+                        revisions.keep(&name.name, &content, &about).await
+                    }
+                };
                 match kept {
                     Ok(kept) => break Ok(kept),
                     // The API server may be away for as long as it likes.
-                    Err(crate::revisions::Trouble::Api(error)) => {
+                    Err(Trouble::Api(error)) => {
                         tracing::warn!(blueprint = %name, %error, "a revision could not be kept; it is tried again");
                         let unstored = Event::Unstored(name.clone(), number, error.to_string());
                         if post.send(unstored).await.is_err() {
@@ -113,17 +120,22 @@ impl Hub {
 
     /// Looks for the last revision that could run, because the one that is there cannot.
     pub(super) fn find_last_good(&self, name: &BlueprintName, number: u64, identity: &Identity) {
-        let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
-        let (post, name, identity) = (self.post.clone(), name.clone(), identity.clone());
-        let (compiler, library) = (self.compiler.clone(), self.beside.library.clone());
-        let machine = self.settings.machine.clone();
+        let sought = LastGood {
+            revisions: Revisions::new(self.clients_of_pemdas(), &name.namespace),
+            blueprint: name.name.clone(),
+            compiler: self.compiler.clone(),
+            identity: identity.clone(),
+            library: self.beside.library.clone(),
+            machine: self.settings.machine.clone(),
+        };
+        let (post, name) = (self.post.clone(), name.clone());
         tokio::spawn(async move {
             let mut pause = 1;
-            let known = loop {
-                match revisions.known(&name.name).await {
-                    Ok(known) => break known,
+            let found = loop {
+                match sought.find().await {
+                    Ok(found) => break found,
                     Err(error) => {
-                        tracing::warn!(blueprint = %name, %error, "the revisions of a blueprint cannot be listed");
+                        tracing::warn!(blueprint = %name, %error, "the revisions of a blueprint cannot be read; it is tried again");
                     }
                 }
                 // Nobody listens any more.
@@ -133,24 +145,8 @@ impl Hub {
                 tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
                 pause = (pause * 2).min(60);
             };
-            let all: BTreeMap<_, _> =
-                known.iter().map(|(it, about)| (it.name.clone(), about.clone())).collect();
-            for (revision, _) in known.into_iter().rev().take(5) {
-                let Ok(Some((revision, content))) = revisions.read(&name.name, &revision.name).await else {
-                    continue;
-                };
-                let (compiler, identity) = (compiler.clone(), identity.clone());
-                let same_library = content.library == library;
-                let compiled =
-                    machine.spawn_blocking(move || compiler.compile(&identity, &content.sources).compiled);
-                if let Ok(Some(mut compiled)) = compiled.await {
-                    if !same_library {
-                        compiled.blueprint.rollout.get_or_insert(Rollout::CAREFUL);
-                    }
-                    let kept = Kept { revision, all: all.clone() };
-                    let _ended = post.send(Event::Stored(name, number, Box::new(compiled), Ok(kept))).await;
-                    return;
-                }
+            if let Some((compiled, kept)) = found {
+                let _ended = post.send(Event::Stored(name, number, Box::new(compiled), Ok(kept))).await;
             }
         });
     }
@@ -349,5 +345,43 @@ pub(super) fn reference(live: &Live) -> ObjectReference {
         name: text(&live.key.name),
         uid: text(&live.uid),
         ..ObjectReference::default()
+    }
+}
+
+/// The last revision of a blueprint that could run, looked for because the one that is there cannot.
+struct LastGood {
+    revisions: Revisions,
+    blueprint: String,
+    compiler: Arc<dyn Compiler>,
+    identity: Identity,
+    library: String,
+    machine: Machine,
+}
+
+impl LastGood {
+    /// # Errors
+    /// If the API server did not tell: what it would have told may be the last good one.
+    async fn find(&self) -> Result<Option<(Compiled, Kept)>, Trouble> {
+        let known = self.revisions.known(&self.blueprint).await?;
+        let all: BTreeMap<_, _> = known.iter().map(|(it, about)| (it.name.clone(), about.clone())).collect();
+        for (revision, _) in known.into_iter().rev().take(5) {
+            let (revision, content) = match self.revisions.read(&self.blueprint, &revision.name).await {
+                Ok(Some(found)) => found,
+                Err(Trouble::Api(error)) => return Err(Trouble::Api(error)),
+                // It is gone, or nobody can use it.
+                Ok(None) | Err(_) => continue,
+            };
+            let (compiler, identity) = (self.compiler.clone(), self.identity.clone());
+            let same_library = content.library == self.library;
+            let compiled =
+                self.machine.spawn_blocking(move || compiler.compile(&identity, &content.sources).compiled);
+            if let Ok(Some(mut compiled)) = compiled.await {
+                if !same_library {
+                    compiled.blueprint.rollout.get_or_insert(Rollout::CAREFUL);
+                }
+                return Ok(Some((compiled, Kept { revision, all })));
+            }
+        }
+        Ok(None)
     }
 }
