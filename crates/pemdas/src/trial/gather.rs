@@ -9,7 +9,7 @@ use std::{
 use pemdas_core::diagnostic::Diagnostic;
 use pemdas_nickel::{InProcess, Limits, Sources, written};
 
-use super::{Bench, Script, read::scenarios, readers::Readers};
+use super::{Bench, Script, measure::Measures, read::scenarios, readers::Readers};
 use crate::{
     demo::play::{self, ACCESS},
     input::{self, Given},
@@ -88,8 +88,9 @@ pub(crate) fn gather(path: &Path) -> Result<Gathered, Nothing> {
     }
     let bench = match access(&folder) {
         Ok((access, account)) if problems.is_empty() => {
+            let measures = Arc::new(checked.blueprint.as_ref().map(Measures::of).unwrap_or_default());
             let readers = Readers::default();
-            Some(Bench { name, files: blueprint_files, access, account, evaluator, readers })
+            Some(Bench { name, files: blueprint_files, access, account, evaluator, measures, readers })
         }
         Ok(_) => None,
         Err(problem) => {

@@ -22,6 +22,7 @@ mod facts;
 mod faults;
 pub(crate) mod gather;
 mod journal;
+mod measure;
 #[cfg(test)]
 mod mutants;
 mod oracle;
@@ -44,6 +45,7 @@ use serde_json::Value;
 
 use arena::{Arena, Lived};
 pub(crate) use journal::{Entry, Fault};
+use measure::Measures;
 use order::Order;
 use playing::{End, Playing};
 pub(crate) use playing::{Failure, Happening};
@@ -68,6 +70,8 @@ pub(crate) struct Bench {
     account: Option<String>,
     /// Judges the contracts of scenarios.
     evaluator: Arc<InProcess>,
+    /// What those that come after a node want of it.
+    measures: Arc<Measures>,
     readers: Readers,
 }
 

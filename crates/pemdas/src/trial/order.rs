@@ -1,25 +1,25 @@
 //! In which order things came and went: what every object found of the nodes that it comes after, and what still stood on every object
 //! that was deleted. The objects say themselves which node made them and which nodes they came after.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use pemdas_core::{
-    health::{self, HealthState},
-    world::{CLAIM_ANNOTATION, Claim, ROOT_LABEL},
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
 };
+
+use pemdas_core::world::{CLAIM_ANNOTATION, Claim, ROOT_LABEL};
 use pemdas_sim::{Change, Cluster, Key};
 use serde_json::Value;
 
-use super::state::named;
+use super::{measure::Measures, state::named};
 
 /// How a node was when something was made that comes after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Ground {
     /// It had no object.
     Nothing,
-    /// It had some, and not all of them were doing well.
+    /// It had some, and not all of them were as they are to be.
     Unready,
-    /// All its objects were doing well.
+    /// All its objects were as they are to be.
     Ready,
 }
 
@@ -35,11 +35,11 @@ struct Made {
     once: bool,
     /// Whether it is in a state before its last: only the last one comes after what its node comes after.
     early: bool,
-    well: bool,
+    object: Arc<Value>,
 }
 
 impl Made {
-    fn read(key: &Key, object: &Value) -> Option<Self> {
+    fn read(key: &Key, object: &Arc<Value>) -> Option<Self> {
         let metadata = object.get("metadata")?;
         let instance = metadata.get("labels")?.get(ROOT_LABEL)?.as_str()?.to_owned();
         let claim = metadata.get("annotations")?.get(CLAIM_ANNOTATION)?.as_str()?;
@@ -53,7 +53,7 @@ impl Made {
             once: claim.attempt.is_some(),
             early: claim.state.is_some(),
             after: claim.after.into_keys().collect(),
-            well: health::of(object).state == HealthState::Current,
+            object: Arc::clone(object),
         })
     }
 
@@ -68,6 +68,7 @@ impl Made {
 /// The order of things in a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Order {
+    measures: Arc<Measures>,
     /// Up to which change of the store everything was looked at.
     seen: u64,
     there: BTreeMap<Key, Made>,
@@ -80,6 +81,11 @@ pub(crate) struct Order {
 }
 
 impl Order {
+    /// Nothing happened yet.
+    pub(crate) fn new(measures: Arc<Measures>) -> Self {
+        Self { measures, ..Self::default() }
+    }
+
     /// Looks at what happened since the last look.
     pub(crate) fn look(&mut self, cluster: &Cluster) {
         let store = cluster.server().store();
@@ -122,7 +128,7 @@ impl Order {
         let of_node = || self.there.values().filter(|it| it.node == node && it.goes_with(made));
         match of_node().next() {
             None => Ground::Nothing,
-            Some(_) if of_node().all(|it| it.well) => Ground::Ready,
+            Some(_) if of_node().all(|it| self.measures.fits(&made.node, node, &it.object)) => Ground::Ready,
             Some(_) => Ground::Unready,
         }
     }

@@ -129,7 +129,7 @@ impl<'b> Playing<'b> {
             seen: 0,
             nonce: 0,
             kept: None,
-            order: Order::default(),
+            order: Order::new(Arc::clone(&bench.measures)),
             rest: (0, Time(0)),
             story: Vec::new(),
             failure: None,
