@@ -649,6 +649,7 @@ mod tests {
         assert!(wakes(Fact::Seen(live("a", 10))), "now the other write is known to be seen");
         assert!(world.unseen_write(&other.key).is_none());
     }
+
     #[test]
     fn since_when_a_root_goes_is_what_it_says() {
         let since = |said: serde_json::Value, now: u64| {
