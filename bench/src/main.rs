@@ -12,7 +12,9 @@ mod table;
 
 use std::process::ExitCode;
 
+use measure::Measured;
 use options::Options;
+use table::Turns;
 
 fn main() -> ExitCode {
     let options = match Options::read(std::env::args().skip(1)) {
@@ -36,12 +38,21 @@ fn measured(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
     let mut results = Vec::new();
     for shape in &options.shapes {
         for count in &options.counts {
-            for operator in &options.operators {
-                eprintln!("{} {count} {}", shape.name(), operator.name);
-                let result = runtime.block_on(measure::measure(operator, *shape, *count))?;
-                eprintln!("{}", table::line(&result));
-                results.push(result);
+            let mut measured: Vec<Vec<Measured>> = options.operators.iter().map(|_| Vec::new()).collect();
+            for turn in 0..options.turns {
+                let mut order: Vec<usize> = (0..options.operators.len()).collect();
+                if !turn.is_multiple_of(2) {
+                    order.reverse();
+                }
+                for number in order {
+                    let operator = &options.operators[number];
+                    eprintln!("{} {count} {}, turn {}", shape.name(), operator.name, turn + 1);
+                    let result = runtime.block_on(measure::measure(operator, *shape, *count))?;
+                    eprintln!("{}", table::line(&result));
+                    measured[number].push(result);
+                }
             }
+            results.extend(measured.into_iter().filter_map(Turns::of));
         }
     }
     println!("{}", table::markdown(&results));

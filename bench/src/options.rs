@@ -3,10 +3,14 @@
 use crate::shape::Shape;
 
 const HELP: &str = "\
-bench [--shapes fan-out,chain] [--counts 100,500,2000] [--json FILE] [--operator NAME=COMMAND]...
+bench [--shapes fan-out,chain] [--counts 100,500,2000] [--turns 1] [--json FILE] [--operator NAME=COMMAND]...
 
-Measures operators on a control plane of their own, for each shape and number of instances. COMMAND is run with the
-environment of this program and KUBECONFIG; {shape} in it stands for the shape. NAME says how the cluster is prepared:
+Measures operators on a control plane of their own, for each shape and number of instances. With several turns they are
+measured one after the other and then again, every other time in the opposite order, since the speed of a machine changes:
+medians are told, and from where to where the ratios of a turn go.
+
+COMMAND is run with the environment of this program and KUBECONFIG; {shape} in it stands for the shape. NAME says how the
+cluster is prepared:
   hand-written  the definition of the kind is installed      (default: the program beside this one)
   pemdas        the blueprint of the shape is applied        (such as: pemdas='target/release/pemdas run')
 The first operator is what the others are compared with.";
@@ -32,6 +36,8 @@ pub(crate) struct Options {
     pub(crate) shapes: Vec<Shape>,
     pub(crate) counts: Vec<usize>,
     pub(crate) operators: Vec<Operator>,
+    /// How often each is measured.
+    pub(crate) turns: usize,
     pub(crate) json: Option<String>,
 }
 
@@ -41,6 +47,7 @@ impl Options {
             shapes: vec![Shape::FanOut, Shape::Chain],
             counts: vec![100, 500, 2_000],
             operators: vec![hand_written()?],
+            turns: 1,
             json: None,
         };
         while let Some(flag) = arguments.next() {
@@ -53,6 +60,10 @@ impl Options {
                 "--counts" => {
                     let counts: Result<Vec<usize>, _> = value.split(',').map(str::parse).collect();
                     options.counts = counts.map_err(|_| HELP.to_owned())?;
+                }
+                "--turns" => {
+                    let turns = value.parse().ok().filter(|it| *it > 0);
+                    options.turns = turns.ok_or_else(|| HELP.to_owned())?;
                 }
                 "--json" => options.json = Some(value),
                 "--operator" => {

@@ -37,25 +37,71 @@ fn words(counts: &BTreeMap<String, usize>) -> String {
     words.join(", ")
 }
 
+/// What was measured of one operator at one work, in all turns.
+pub(crate) struct Turns {
+    turns: Vec<Measured>,
+    /// The one with the most requests.
+    busiest: usize,
+}
+
+/// What changes from turn to turn.
+type Quantity = fn(&Measured) -> f64;
+const SECONDS: Quantity = |it| it.seconds;
+const PROCESSOR: Quantity = |it| it.processor_seconds;
+const MEGABYTES: Quantity = |it| it.peak_megabytes;
+const WORKERS: Quantity = |it| it.worker_megabytes;
+const REPAIR: Quantity = |it| it.repair_milliseconds;
+
+impl Turns {
+    /// All turns; none if there were none.
+    pub(crate) fn of(turns: Vec<Measured>) -> Option<Self> {
+        // Requests are told of the turn that had the most of them.
+        let most = (0..turns.len()).max_by(|a, b| each(&turns[*a]).total_cmp(&each(&turns[*b])))?;
+        Some(Self { turns, busiest: most })
+    }
+
+    fn requests(&self) -> &Measured {
+        &self.turns[self.busiest]
+    }
+
+    fn median(&self, of: Quantity) -> f64 {
+        let mut all: Vec<f64> = self.turns.iter().map(of).collect();
+        all.sort_by(f64::total_cmp);
+        let (low, high) = (all[(all.len() - 1) / 2], all[all.len() / 2]);
+        f64::midpoint(low, high)
+    }
+
+    /// The ratio to another's median, and the least and the greatest of the turns'.
+    fn ratio(&self, to: &Self, of: Quantity) -> (f64, f64, f64) {
+        let all = || self.turns.iter().zip(&to.turns).map(|(its, other)| of(its) / of(other));
+        let (least, greatest) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+        (self.median(of) / to.median(of), least, greatest)
+    }
+}
+
 /// The first operator's result for the same work.
-fn limit<'a>(results: &'a [Measured], of: &Measured) -> &'a Measured {
-    let same = results.iter().find(|it| it.shape == of.shape && it.count == of.count);
-    same.unwrap_or(&results[0])
+fn limit<'a>(results: &'a [Turns], of: &Turns) -> &'a Turns {
+    let work = |it: &Turns| (it.requests().shape, it.requests().count);
+    results.iter().find(|it| work(it) == work(of)).unwrap_or(&results[0])
 }
 
 /// All results as a table, with their ratios to the first operator's.
-pub(crate) fn markdown(results: &[Measured]) -> String {
+pub(crate) fn markdown(results: &[Turns]) -> String {
     let mut text = String::from(
         "| shape | N | operator | seconds | CPU seconds | peak MB | workers MB | requests each | idle 5 s | repair ms | restart |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
-    for it in results {
-        let limit = limit(results, it);
-        let beside = |value: f64, of: f64, digits: usize| {
-            if limit.operator == it.operator {
+    for turns in results {
+        let (limit, it) = (limit(results, turns), turns.requests());
+        let beside = |of: Quantity, digits: usize| {
+            let value = turns.median(of);
+            let (ratio, least, greatest) = turns.ratio(limit, of);
+            if limit.requests().operator == it.operator {
                 format!("{value:.digits$}")
+            } else if turns.turns.len() > 1 {
+                format!("{value:.digits$} ({ratio:.2}x; {least:.2} to {greatest:.2})")
             } else {
-                format!("{value:.digits$} ({:.2}x)", value / of)
+                format!("{value:.digits$} ({ratio:.2}x)")
             }
         };
         let _ = writeln!(
@@ -64,13 +110,13 @@ pub(crate) fn markdown(results: &[Measured]) -> String {
             it.shape.name(),
             it.count,
             it.operator,
-            beside(it.seconds, limit.seconds, 2),
-            beside(it.processor_seconds, limit.processor_seconds, 2),
-            beside(it.peak_megabytes, limit.peak_megabytes, 1),
-            it.worker_megabytes,
+            beside(SECONDS, 2),
+            beside(PROCESSOR, 2),
+            beside(MEGABYTES, 1),
+            turns.median(WORKERS),
             each(it),
             words(&it.idle),
-            beside(it.repair_milliseconds, limit.repair_milliseconds, 1),
+            beside(REPAIR, 1),
             words(&it.restarted),
         );
     }
@@ -78,27 +124,68 @@ pub(crate) fn markdown(results: &[Measured]) -> String {
 }
 
 /// The same for programs.
-pub(crate) fn json(results: &[Measured]) -> Value {
-    let one = |it: &Measured| {
-        let limit = limit(results, it);
+pub(crate) fn json(results: &[Turns]) -> Value {
+    let one = |turns: &Turns| {
+        let (limit, it) = (limit(results, turns), turns.requests());
+        let numbers = |of: &dyn Fn(Quantity) -> Value| {
+            json!({
+                "seconds": of(SECONDS), "processor_seconds": of(PROCESSOR), "peak_megabytes": of(MEGABYTES),
+                "worker_megabytes": of(WORKERS), "repair_milliseconds": of(REPAIR),
+            })
+        };
+        let ratio = |of: Quantity| {
+            let (ratio, least, greatest) = turns.ratio(limit, of);
+            json!({ "of_medians": ratio, "least": least, "greatest": greatest })
+        };
         json!({
             "shape": it.shape.name(), "count": it.count, "operator": it.operator,
             "children": it.shape.children(),
-            "seconds": it.seconds, "processor_seconds": it.processor_seconds,
-            "peak_megabytes": it.peak_megabytes,
-            "worker_megabytes": it.worker_megabytes, "requests_each": each(it),
-            "repair_milliseconds": it.repair_milliseconds,
+            "medians": numbers(&|of| json!(turns.median(of))),
+            "turns": numbers(&|of| turns.turns.iter().map(of).collect()),
+            "requests_each": each(it),
             "requests": {
                 "create": it.created, "idle": it.idle, "repair": it.repaired, "restart": it.restarted,
             },
-            "ratios": {
-                "to": limit.operator,
-                "seconds": it.seconds / limit.seconds,
-                "processor_seconds": it.processor_seconds / limit.processor_seconds,
-                "peak_megabytes": it.peak_megabytes / limit.peak_megabytes,
-                "repair_milliseconds": it.repair_milliseconds / limit.repair_milliseconds,
-            },
+            "to": limit.requests().operator,
+            "ratios": numbers(&ratio),
         })
     };
     json!({ "results": results.iter().map(one).collect::<Vec<_>>() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{Turns, markdown};
+    use crate::{measure::Measured, shape::Shape};
+
+    fn turns(operator: &str, seconds: &[f64]) -> Turns {
+        let one = |seconds: &f64| Measured {
+            operator: operator.to_owned(),
+            shape: Shape::Chain,
+            count: 2,
+            seconds: *seconds,
+            processor_seconds: 1.0,
+            peak_megabytes: 10.0,
+            worker_megabytes: 0.0,
+            created: BTreeMap::from([("patch".to_owned(), 12)]),
+            idle: BTreeMap::new(),
+            repair_milliseconds: 5.0,
+            repaired: BTreeMap::new(),
+            restarted: BTreeMap::new(),
+        };
+        Turns::of(seconds.iter().map(one).collect()).unwrap()
+    }
+
+    #[test]
+    fn one_slow_turn_does_not_decide() {
+        let (limit, other) = (turns("limit", &[2.0, 2.0, 8.0]), turns("other", &[3.0, 2.0, 4.0]));
+        let rows = markdown(&[limit, other]);
+        let row = |name: &str| rows.lines().find(|it| it.contains(name)).unwrap().to_owned();
+        assert!(row("limit").starts_with("| chain | 2 | limit | 2.00 | 1.00 | 10.0 | 0.0 | 6.00 |"), "{rows}");
+        assert!(row("other").contains("| 3.00 (1.50x; 0.50 to 1.50) |"), "{rows}");
+        let rows = markdown(&[turns("limit", &[2.0]), turns("other", &[3.0])]);
+        assert!(rows.contains("| 3.00 (1.50x) |"), "{rows}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Which resources there are: the built-in ones and those that definitions add.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock};
 
 use pemdas_core::kube_types::{Kind, Scope};
 
@@ -36,10 +36,9 @@ pub enum Body {
 
 impl Resource {
     fn built_in(kind: Kind) -> Self {
-        let (group, version) = kind.api_version.split_once('/').unwrap_or(("", kind.api_version));
         Self {
-            group: group.to_owned(),
-            version: version.to_owned(),
+            group: kind.group().to_owned(),
+            version: kind.version().to_owned(),
             kind: kind.name.to_owned(),
             plural: kind.plural.to_owned(),
             namespaced: kind.scope == Scope::Namespaced,
@@ -109,6 +108,15 @@ impl Resource {
     }
 }
 
+/// The built-in kinds by their plural names: every request asks for one.
+static BUILT_IN: LazyLock<HashMap<&'static str, Vec<Kind>>> = LazyLock::new(|| {
+    let mut all: HashMap<&'static str, Vec<Kind>> = HashMap::new();
+    for kind in Kind::all() {
+        all.entry(kind.plural).or_default().push(kind);
+    }
+    all
+});
+
 /// All resources.
 #[derive(Debug, Clone, Default)]
 pub struct Kinds {
@@ -124,11 +132,9 @@ impl Kinds {
         if let Some(definition) = self.custom.get(&key) {
             return Some(Self::custom_resource(definition));
         }
-        let is_it = |kind: &Kind| {
-            let (its_group, its_version) = kind.api_version.split_once('/').unwrap_or(("", kind.api_version));
-            kind.plural == plural && its_group == group && its_version == version
-        };
-        Kind::all().find(is_it).map(Resource::built_in)
+        let of_group = BUILT_IN.get(plural).into_iter().flatten();
+        let mut found = of_group.filter(|kind| kind.group() == group && kind.version() == version);
+        found.next().copied().map(Resource::built_in)
     }
 
     /// A served version of the resource of a group.
@@ -136,9 +142,8 @@ impl Kinds {
     pub fn any_version(&self, id: &ResourceId) -> Option<Resource> {
         let custom = self.custom.values().find(|it| it.group == id.group && it.plural == id.plural);
         custom.map(Self::custom_resource).or_else(|| {
-            Kind::all()
-                .find(|kind| kind.plural == id.plural && kind.group() == id.group)
-                .map(Resource::built_in)
+            let mut of_name = BUILT_IN.get(id.plural.as_str()).into_iter().flatten();
+            of_name.find(|kind| kind.group() == id.group).copied().map(Resource::built_in)
         })
     }
 

@@ -44,13 +44,13 @@ pub(crate) fn set(object: &mut Value, name: &str, value: Option<Value>) {
 
 /// The finalizers.
 pub(crate) fn finalizers(object: &Value) -> Vec<String> {
-    let list = object.pointer("/metadata/finalizers").and_then(Value::as_array);
+    let list = object.get("metadata").and_then(|it| it.get("finalizers")).and_then(Value::as_array);
     list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// Whether it is being deleted.
 pub(crate) fn is_deleting(object: &Value) -> bool {
-    object.pointer("/metadata/deletionTimestamp").is_some_and(|it| !it.is_null())
+    object.get("metadata").and_then(|it| it.get("deletionTimestamp")).is_some_and(|it| !it.is_null())
 }
 
 /// What is wrong with the name, for the kind.

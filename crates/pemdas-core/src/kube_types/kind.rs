@@ -1,5 +1,7 @@
 //! The built-in kinds: how they are served.
 
+use std::sync::LazyLock;
+
 use super::table;
 use super::types::Type;
 use crate::suggest;
@@ -44,6 +46,9 @@ pub enum UnknownKind {
     NoVersion(Vec<&'static str>),
 }
 
+/// All kinds, ordered by apiVersion and name.
+static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| table::kind_lines().filter_map(Kind::parse).collect());
+
 impl Kind {
     fn parse(line: &'static str) -> Option<Self> {
         let mut words = line.split('\t');
@@ -60,7 +65,7 @@ impl Kind {
 
     /// All kinds, ordered by apiVersion and name.
     pub fn all() -> impl Iterator<Item = Self> {
-        table::kind_lines().filter_map(Self::parse)
+        KINDS.iter().copied()
     }
 
     /// The kind of this apiVersion and name.
@@ -68,17 +73,21 @@ impl Kind {
     /// # Errors
     /// Why there is none.
     pub fn find(api_version: &str, name: &str) -> Result<Self, UnknownKind> {
-        let line = table::kind_lines().find(|line| {
-            let rest = line.strip_prefix(api_version).and_then(|rest| rest.strip_prefix('\t'));
-            rest.and_then(|rest| rest.strip_prefix(name)).is_some_and(|rest| rest.starts_with('\t'))
-        });
-        line.and_then(Self::parse).ok_or_else(|| why_unknown(api_version, name))
+        let found = KINDS.binary_search_by(|kind| (kind.api_version, kind.name).cmp(&(api_version, name)));
+        let kind = found.ok().and_then(|place| KINDS.get(place));
+        kind.copied().ok_or_else(|| why_unknown(api_version, name))
     }
 
     /// The kind whose objects are of a type, if they are of one kind's.
     #[must_use]
     pub fn of_type(id: &str) -> Option<Self> {
         Self::all().find(|kind| kind.type_id == id)
+    }
+
+    /// The version within its group.
+    #[must_use]
+    pub fn version(&self) -> &'static str {
+        self.api_version.split_once('/').map_or(self.api_version, |(_, version)| version)
     }
 
     /// The group, empty for the core group.

@@ -1,7 +1,9 @@
-//! The table itself: embedded texts, read where they lie, found through an index by binary search.
+//! The table itself: embedded texts, read where they lie, found through an index.
 //!
-//! Nothing is parsed until it is asked for, and then only the block or line that was asked for. See
+//! Nothing but the index is parsed until it is asked for, and then only the line that was asked for. See
 //! `docs/design/kubernetes-types.md` for the format; `cargo kube-types` writes it.
+
+use std::{collections::HashMap, sync::LazyLock};
 
 /// A line for each kind: apiVersion, kind, plural, scope, type, verbs, subresources.
 const KINDS: &str = include_str!("data/kinds.txt");
@@ -43,36 +45,37 @@ fn block(text: &'static str, start: usize, length: usize) -> Option<(&'static st
     text.get(start..start + length)?.strip_prefix('=')?.split_once('\n')
 }
 
-/// Where the blocks of a type are: start and length of its fields, start and length of its descriptions.
+/// Where the blocks of the types are: start and length of their fields, start and length of their descriptions.
+static PLACES: LazyLock<HashMap<&'static str, [usize; 4]>> = LazyLock::new(|| {
+    let read = |line: &'static str| {
+        let mut words = line.split('\t');
+        let name = words.next()?;
+        let mut entry = [0; 4];
+        for (number, word) in entry.iter_mut().zip(words) {
+            *number = word.parse().ok()?;
+        }
+        Some((name, entry))
+    };
+    INDEX.lines().filter_map(read).collect()
+});
+
 fn index_entry(id: &str) -> Option<[usize; 4]> {
-    let (mut low, mut high) = (0, INDEX.len());
+    PLACES.get(id).copied()
+}
+
+/// The name at the start of a line, as the table spells it, and what stands behind it and a tab. Lines are ordered by their names.
+pub(super) fn line_of(body: &'static str, name: &str) -> Option<(&'static str, &'static str)> {
+    let (mut low, mut high) = (0, body.len());
     while low < high {
         let middle = low + (high - low) / 2;
-        let start = INDEX.get(low..middle)?.rfind('\n').map_or(low, |found| low + found + 1);
-        let end = INDEX.get(start..high)?.find('\n').map_or(high, |found| start + found + 1);
-        let mut words = INDEX.get(start..end)?.trim_end().split('\t');
-        match id.cmp(words.next()?) {
-            std::cmp::Ordering::Equal => {
-                let mut entry = [0; 4];
-                for (number, word) in entry.iter_mut().zip(words) {
-                    *number = word.parse().ok()?;
-                }
-                return Some(entry);
-            }
+        let start = body.get(low..middle)?.rfind('\n').map_or(low, |found| low + found + 1);
+        let end = body.get(start..high)?.find('\n').map_or(high, |found| start + found + 1);
+        let (found, facts) = body.get(start..end)?.trim_end_matches('\n').split_once('\t')?;
+        match name.cmp(found) {
+            std::cmp::Ordering::Equal => return Some((found, facts)),
             std::cmp::Ordering::Less => high = start,
             std::cmp::Ordering::Greater => low = end,
         }
     }
     None
-}
-
-/// The name at the start of a line, as the table spells it, and what stands behind it and a tab.
-pub(super) fn line_of(body: &'static str, name: &str) -> Option<(&'static str, &'static str)> {
-    if name.contains('\t') {
-        return None;
-    }
-    body.lines().find_map(|line| {
-        let facts = line.strip_prefix(name)?.strip_prefix('\t')?;
-        Some((line.get(..name.len())?, facts))
-    })
 }

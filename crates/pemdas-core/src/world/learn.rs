@@ -477,8 +477,11 @@ impl World {
                 } else {
                     self.writes.remove(&key);
                 }
-                let times =
-                    self.refused.get(&key).filter(|it| it.tried == tried).map_or(0, |it| it.times + 1);
+                let before = self.refused.get(&key).filter(|it| it.tried == tried);
+                let times = before.map_or(0, |it| it.times + 1);
+                // A server that is busy has not answered: what it said last still holds.
+                let stands = before.filter(|it| matches!(refusal, Refusal::Busy(_)) && !it.refusal.passes());
+                let refusal = stands.map_or(refusal, |it| it.refusal.clone());
                 self.refused.insert(key, Refused { tried, refusal, times, at: self.now });
             }
         }
@@ -602,7 +605,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::{Fact, WriteOutcome};
+    use super::{Fact, Refusal, WriteOutcome};
     use crate::{
         digest::Digest,
         world::{KindKey, KindView, Live, ObjectKey, Sight, World},
@@ -648,6 +651,23 @@ mod tests {
         assert!(wakes(Fact::Answer(live("a", 10))));
         assert!(wakes(Fact::Seen(live("a", 10))), "now the other write is known to be seen");
         assert!(world.unseen_write(&other.key).is_none());
+    }
+
+    #[test]
+    fn a_refusal_stands_until_there_is_another_answer() {
+        let mut world = World::new(ObjectKey::new(KindKey::new("x/v1", "Shop"), "n", "s"), "r");
+        let key = live("a", 1).key.clone();
+        let mut refused = |body: u64, refusal: Refusal| {
+            let tried = Digest::of(&[], &json!(body));
+            world.learn(Fact::Outcome(key.clone(), tried, WriteOutcome::Refused(refusal)));
+            world.refused.get(&key).map(|it| (it.refusal.clone(), it.times)).unwrap()
+        };
+        let (busy, wrong) = (Refusal::Busy("500".to_owned()), Refusal::Invalid("no".to_owned()));
+        assert_eq!(refused(1, busy.clone()), (busy.clone(), 0));
+        assert_eq!(refused(1, wrong.clone()), (wrong.clone(), 1));
+        assert_eq!(refused(1, busy.clone()), (wrong, 2), "nobody has taken it back");
+        assert_eq!(refused(1, Refusal::Changed), (Refusal::Changed, 3), "that is an answer");
+        assert_eq!(refused(2, busy.clone()), (busy, 0), "this was not tried before");
     }
 
     #[test]

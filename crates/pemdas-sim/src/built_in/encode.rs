@@ -2,6 +2,8 @@
 //!
 //! `encoding.txt` says for each field how it is written; see `encoding/main.go`.
 
+use std::{collections::HashMap, sync::LazyLock};
+
 use pemdas_core::kube_types::format::Quantity;
 use pemdas_core::kube_types::{Shape, Type};
 use serde_json::{Map, Value};
@@ -11,63 +13,54 @@ const ENCODING: &str = include_str!("encoding.txt");
 
 /// The form of a field.
 #[derive(Debug, Clone, Copy)]
-struct Form<'a> {
+struct Form {
+    name: &'static str,
+    shape: Shape,
     /// The letter of `encoding.txt`.
     letter: char,
     /// The JSON of the zero value, of what writes itself.
-    zero: &'a str,
+    zero: &'static str,
     always: bool,
     omit_zero: bool,
 }
 
-/// What a table says of a type.
-pub(super) fn line_in(table: &'static str, id: &str) -> Option<&'static str> {
-    let (mut low, mut high) = (0, table.len());
-    while low < high {
-        let middle = low + (high - low) / 2;
-        let start = table.get(low..middle)?.rfind('\n').map_or(low, |found| low + found + 1);
-        let end = table.get(start..high)?.find('\n').map_or(high, |found| start + found + 1);
-        let line = table.get(start..end)?.trim_end_matches('\n');
-        let (name, rest) = line.split_once(' ')?;
-        match id.cmp(name) {
-            std::cmp::Ordering::Equal => return Some(rest),
-            std::cmp::Ordering::Less => high = start,
-            std::cmp::Ordering::Greater => low = end,
-        }
-    }
-    None
-}
-
-fn forms(id: &str) -> impl Iterator<Item = (&'static str, Form<'static>)> {
-    line_in(ENCODING, id).unwrap_or_default().split(' ').filter_map(|word| {
-        let (name, form) = word.split_once(':')?;
-        let letter = form.chars().next()?;
-        let (always, omit_zero) = (form.ends_with('!'), form.ends_with('z'));
-        let zero = form.get(1..)?.trim_end_matches(['!', 'z']);
-        Some((name, Form { letter, zero, always, omit_zero }))
-    })
-}
+/// The forms of the fields of all types, by the types' names: every object that is written asks for some.
+static FORMS: LazyLock<HashMap<&'static str, Vec<Form>>> = LazyLock::new(|| {
+    let read = |line: &'static str| {
+        let (id, words) = line.split_once(' ')?;
+        let of = Type::find(id);
+        let forms = words.split(' ').filter_map(|word| {
+            let (name, form) = word.split_once(':')?;
+            let letter = form.chars().next()?;
+            let (always, omit_zero) = (form.ends_with('!'), form.ends_with('z'));
+            let zero = form.get(1..)?.trim_end_matches(['!', 'z']);
+            let shape = of.and_then(|of| of.field(name)).map_or(Shape::Any, |field| field.shape());
+            Some(Form { name, shape, letter, zero, always, omit_zero })
+        });
+        Some((id, forms.collect()))
+    };
+    ENCODING.lines().filter_map(read).collect()
+});
 
 /// A record as Go would write it after reading it: fields it does not know are gone.
 pub(crate) fn encode(of: Type, value: &Value) -> Value {
     let empty = Map::new();
     let given = value.as_object().unwrap_or(&empty);
     let mut written = Map::new();
-    for (name, form) in forms(of.id()) {
-        let given = given.get(name).filter(|value| !value.is_null());
-        let shape = of.field(name).map_or(Shape::Any, |field| field.shape());
-        if let Some(value) = encode_field(shape, form, given) {
-            written.insert(name.to_owned(), value);
+    for form in FORMS.get(of.id()).into_iter().flatten() {
+        let given = given.get(form.name).filter(|value| !value.is_null());
+        if let Some(value) = encode_field(form, given) {
+            written.insert(form.name.to_owned(), value);
         }
     }
     Value::Object(written)
 }
 
-fn encode_field(shape: Shape, form: Form<'_>, given: Option<&Value>) -> Option<Value> {
-    let value = given.map(|value| encode_shape(shape, value));
+fn encode_field(form: &Form, given: Option<&Value>) -> Option<Value> {
+    let value = given.map(|value| encode_shape(form.shape, value));
     match form.letter {
         's' => {
-            let value = value.unwrap_or_else(|| match shape {
+            let value = value.unwrap_or_else(|| match form.shape {
                 Shape::Record(id) => Type::find(id).map_or(Value::Null, |it| encode(it, &Value::Null)),
                 _ => Value::Object(Map::new()),
             });

@@ -7,9 +7,7 @@ use jiff::Timestamp;
 use pemdas_core::kube_types::{Shape, Type};
 use serde_json::{Map, Value, json};
 
-use super::encode::line_in;
-
-/// A line for each type, ordered by name.
+/// A line for each type.
 const NUMBERS: &str = include_str!("numbers.txt");
 /// What such a body begins with.
 const MAGIC: &[u8] = b"k8s\0";
@@ -113,7 +111,8 @@ fn fields(mut bytes: &[u8]) -> Option<Vec<(u64, Wire<'_>)>> {
 /// Reads a message into an object. Its fields may stand among those of a type that it is a part of.
 fn read(bytes: &[u8], message: &str, of: Type, depth: usize, object: &mut Map<String, Value>) -> Option<()> {
     let depth = depth.checked_sub(1)?;
-    let line = line_in(NUMBERS, message).unwrap_or_default();
+    let of_it = |line: &'static str| line.strip_prefix(message)?.strip_prefix(' ');
+    let line = NUMBERS.lines().find_map(of_it).unwrap_or_default();
     for (number, wire) in fields(bytes)? {
         let number = number.to_string();
         for word in line.split(' ') {

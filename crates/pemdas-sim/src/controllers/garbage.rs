@@ -1,6 +1,7 @@
 //! The garbage collector: what belongs to nothing goes.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -12,27 +13,23 @@ use crate::store::Key;
 use crate::time::Time;
 
 /// Every object by its uid, with whether it waits for its dependents.
-struct Known {
-    by_uid: BTreeMap<String, (Key, bool)>,
-}
+type Known = HashMap<String, bool>;
 
-impl Known {
-    fn of(server: &Server) -> Self {
-        let all = server.store().all();
-        let by_uid = all.map(|(key, object)| {
-            let waits = meta::is_deleting(object) && has(object, "foregroundDeletion");
-            (meta::text(object, "uid").to_owned(), (key.clone(), waits))
-        });
-        Self { by_uid: by_uid.collect() }
-    }
+fn known(server: &Server) -> Known {
+    let of = |object: &Value| {
+        let waits = meta::is_deleting(object) && has(object, "foregroundDeletion");
+        (meta::text(object, "uid").to_owned(), waits)
+    };
+    server.store().all().map(|(_, object)| of(object)).collect()
 }
 
 fn has(object: &Value, finalizer: &str) -> bool {
     meta::finalizers(object).iter().any(|it| it == finalizer)
 }
 
-fn owners(object: &Value) -> Vec<Value> {
-    object.pointer("/metadata/ownerReferences").and_then(Value::as_array).cloned().unwrap_or_default()
+fn owners(object: &Value) -> &[Value] {
+    let found = object.get("metadata").and_then(|it| it.get("ownerReferences")).and_then(Value::as_array);
+    found.map_or(&[], Vec::as_slice)
 }
 
 fn uid_of(owner: &Value) -> &str {
@@ -44,11 +41,11 @@ pub(super) fn collect(server: &mut Server, now: Time) -> bool {
     // Nobody else is anybody's concern here.
     let concerned = |object: &Value| !owners(object).is_empty() || meta::is_deleting(object);
     let some = server.store().all().filter(|(_, object)| concerned(object));
-    let objects: Vec<(Key, Value)> = some.map(|(key, object)| (key.clone(), Value::clone(object))).collect();
+    let objects: Vec<(Key, Arc<Value>)> = some.map(|(key, it)| (key.clone(), Arc::clone(it))).collect();
     if objects.is_empty() {
         return false;
     }
-    let known = Known::of(server);
+    let known = known(server);
     let mut changed = false;
     for (key, object) in &objects {
         changed |= dependent(server, now, &known, key, object);
@@ -63,7 +60,7 @@ fn dependent(server: &mut Server, now: Time, known: &Known, key: &Key, object: &
     if owners.is_empty() || meta::is_deleting(object) {
         return false;
     }
-    let state = |owner: &Value| known.by_uid.get(uid_of(owner)).map(|(_, waits)| *waits);
+    let state = |owner: &Value| known.get(uid_of(owner)).copied();
     let solid = owners.iter().any(|owner| state(owner) == Some(false));
     let waiting = owners.iter().any(|owner| state(owner) == Some(true));
     let dangling: Vec<&Value> = owners.iter().filter(|owner| state(owner).is_none()).collect();
@@ -90,17 +87,17 @@ fn set_owners(server: &mut Server, now: Time, path: &str, object: &Value, owners
 }
 
 /// An object that is going and whose dependents are to be dealt with first.
-fn owner(server: &mut Server, now: Time, objects: &[(Key, Value)], key: &Key, object: &Value) -> bool {
+fn owner(server: &mut Server, now: Time, objects: &[(Key, Arc<Value>)], key: &Key, object: &Value) -> bool {
     if !meta::is_deleting(object) {
         return false;
     }
     let uid = meta::text(object, "uid");
-    let dependents: Vec<&(Key, Value)> =
+    let dependents: Vec<&(Key, Arc<Value>)> =
         objects.iter().filter(|(_, it)| owners(it).iter().any(|owner| uid_of(owner) == uid)).collect();
     if has(object, "orphan") {
         for (key, dependent) in &dependents {
             let kept: Vec<Value> =
-                owners(dependent).into_iter().filter(|owner| uid_of(owner) != uid).collect();
+                owners(dependent).iter().filter(|owner| uid_of(owner) != uid).cloned().collect();
             if let Some(path) = path_of(server, key) {
                 set_owners(server, now, &path, dependent, &kept);
             }
@@ -108,7 +105,7 @@ fn owner(server: &mut Server, now: Time, objects: &[(Key, Value)], key: &Key, ob
         return drop_finalizer(server, now, key, object, "orphan");
     }
     if has(object, "foregroundDeletion") {
-        let blocks = |(_, dependent): &&(Key, Value)| {
+        let blocks = |(_, dependent): &&(Key, Arc<Value>)| {
             owners(dependent)
                 .iter()
                 .any(|owner| uid_of(owner) == uid && owner.get("blockOwnerDeletion") == Some(&json!(true)))

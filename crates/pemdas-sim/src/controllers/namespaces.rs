@@ -1,6 +1,7 @@
 //! Namespaces and definitions that go take what is in them along; namespaces that come get what every one has.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -16,9 +17,9 @@ fn id(group: &str, plural: &str) -> ResourceId {
     ResourceId { group: group.to_owned(), plural: plural.to_owned() }
 }
 
-fn all(server: &Server, group: &str, plural: &str) -> Vec<(Key, Value)> {
+fn all(server: &Server, group: &str, plural: &str) -> Vec<(Key, Arc<Value>)> {
     let all = server.store().list(&id(group, plural), None, None);
-    all.map(|(key, object)| (key.clone(), Value::clone(object))).collect()
+    all.map(|(key, object)| (key.clone(), Arc::clone(object))).collect()
 }
 
 /// Deletes objects that are not going yet, or wait for what depends on them, which is over then: whether there was one.
@@ -139,6 +140,12 @@ fn explain(server: &mut Server, now: Time, name: &str, namespace: &Value) -> boo
 
 /// Every namespace has an account and the certificate of the cluster's authority.
 fn furnish(server: &mut Server, now: Time, name: &str) -> bool {
+    let is_there = |plural: &str, object: &str| {
+        server.store().get(&Key::new(&id("", plural), Some(name), object)).is_some()
+    };
+    if is_there("serviceaccounts", "default") && is_there("configmaps", "kube-root-ca.crt") {
+        return false;
+    }
     let wanted = [
         ("serviceaccounts", json!({ "metadata": { "name": "default" } })),
         (

@@ -1,6 +1,7 @@
 //! Controllers that play workloads: ready after a time, or failed, or now so and now so, as a scenario says.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -101,14 +102,35 @@ const CLAIM_IN_USE: &str = "kubernetes.io/pvc-protection";
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Workloads {
     scenario: Scenario,
-    /// By uid: of which spec, and since when.
-    begun: BTreeMap<String, (Value, Time)>,
+    /// By uid: what was seen of it last.
+    begun: BTreeMap<String, Seen>,
     next: Option<Time>,
+}
+
+/// A workload as it was seen last.
+#[derive(Debug, Clone)]
+struct Seen {
+    object: Arc<Value>,
+    /// Since when it has had its spec.
+    since: Time,
+    /// The stage that its status tells of already.
+    told: Option<Stage>,
 }
 
 impl Workloads {
     pub(crate) fn set(&mut self, scenario: Scenario) {
         self.scenario = scenario;
+    }
+
+    /// What was seen of a workload, as it is now.
+    fn seen(&mut self, object: &Arc<Value>, now: Time) -> Seen {
+        match self.begun.remove(meta::text(object, "uid")) {
+            Some(seen) if Arc::ptr_eq(&seen.object, object) => seen,
+            Some(seen) if seen.object.get("spec") == object.get("spec") => {
+                Seen { object: Arc::clone(object), told: None, ..seen }
+            }
+            _ => Seen { object: Arc::clone(object), since: now, told: None },
+        }
     }
 
     pub(crate) fn next_event(&self) -> Option<Time> {
@@ -119,25 +141,18 @@ impl Workloads {
     pub(crate) fn pass(&mut self, server: &mut Server, now: Time) -> bool {
         self.next = None;
         let mut changed = false;
-        let mut alive: BTreeMap<String, (Value, Time)> = BTreeMap::new();
+        let mut alive: BTreeMap<String, Seen> = BTreeMap::new();
         for (group, plural, kind) in PLAYED {
             let id = ResourceId { group: (*group).to_owned(), plural: (*plural).to_owned() };
-            let all: Vec<(Key, Value)> = server
-                .store()
-                .list(&id, None, None)
-                .map(|(key, it)| (key.clone(), Value::clone(it)))
-                .collect();
+            let all = server.store().list(&id, None, None);
+            let all: Vec<(Key, Arc<Value>)> = all.map(|(key, it)| (key.clone(), Arc::clone(it))).collect();
             for (key, object) in all {
-                let uid = meta::text(&object, "uid").to_owned();
-                let spec = object.get("spec").cloned().unwrap_or_default();
-                let since = match self.begun.remove(&uid) {
-                    Some((same, since)) if same == spec => since,
-                    _ => now,
-                };
-                alive.insert(uid, (spec, since));
+                let mut seen = self.seen(&object, now);
+                let since = seen.since;
                 if meta::is_deleting(&object) {
                     changed |= end_pod(server, now, kind, &key);
                     changed |= release_claim(server, now, kind, &key, &object);
+                    alive.insert(meta::text(&object, "uid").to_owned(), seen);
                     continue;
                 }
                 let behaviour = self.scenario.behaviour(kind, &object);
@@ -145,12 +160,17 @@ impl Workloads {
                 let kept_until = kept_until(kind, &object, &stage, since.after(behaviour.after));
                 if kept_until.is_some_and(|it| it <= now) {
                     changed |= remove(server, now, &key);
-                    continue;
+                } else {
+                    if seen.told.as_ref() != Some(&stage) {
+                        let wrote = play(server, now, kind, &key, &object, &stage);
+                        changed |= wrote;
+                        seen.told = (!wrote).then_some(stage);
+                    }
+                    for next in next.into_iter().chain(kept_until) {
+                        self.next = Some(self.next.map_or(next, |other| other.min(next)));
+                    }
                 }
-                changed |= play(server, now, kind, &key, &object, &stage);
-                for next in next.into_iter().chain(kept_until) {
-                    self.next = Some(self.next.map_or(next, |other| other.min(next)));
-                }
+                alive.insert(meta::text(&object, "uid").to_owned(), seen);
             }
         }
         self.begun = alive;

@@ -1,6 +1,7 @@
 //! Rules in CEL that stand in a schema, evaluated.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use cel::{Context, Program, Value as CelValue, extractors::This};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
@@ -8,6 +9,9 @@ use serde_json::Value;
 
 use crate::api::Cause;
 use crate::typed::{Atom, Element, TypeRef};
+
+/// How many rules are kept compiled.
+const MOST_KNOWN: usize = 1_000;
 
 /// The rules that an object breaks. With an old object those about changes count too.
 pub(crate) fn broken_rules(schema: &Value, object: &Value, old: Option<&Value>) -> Vec<Cause> {
@@ -84,7 +88,7 @@ fn broken(schema: &Value, rule: &Value, value: &Value, old: Option<&Value>, path
     {
         return wrong("cannot be evaluated".to_owned());
     }
-    let evaluate = |source: &str| Program::compile(source).ok()?.execute(&context).ok();
+    let evaluate = |source: &str| compiled(source)?.execute(&context).ok();
     match evaluate(source) {
         Some(CelValue::Bool(true)) => None,
         Some(CelValue::Bool(false)) => {
@@ -97,6 +101,21 @@ fn broken(schema: &Value, rule: &Value, value: &Value, old: Option<&Value>, path
         }
         _ => wrong(format!("failed rule: {source}")),
     }
+}
+
+/// A rule that can be evaluated, if it can be read. The same ones are asked for with every write.
+fn compiled(source: &str) -> Option<Arc<Program>> {
+    static KNOWN: LazyLock<Mutex<HashMap<String, Option<Arc<Program>>>>> = LazyLock::new(Mutex::default);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = known.get(source) {
+        return found.clone();
+    }
+    if known.len() >= MOST_KNOWN {
+        known.clear();
+    }
+    let program = Program::compile(source).ok().map(Arc::new);
+    known.insert(source.to_owned(), program.clone());
+    program
 }
 
 /// The functions of Kubernetes about quantities; whether they could be added. A quantity is a number here: they are compared, and

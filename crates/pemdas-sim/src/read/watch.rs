@@ -139,7 +139,7 @@ impl Server {
             events.push(json!({ "type": "ERROR", "object": status.status() }));
             return events;
         };
-        let text = now.text();
+        let mut text = None;
         for change in changes.iter().filter(|change| change.key.resource == watch.id) {
             if watch.namespace.is_some() && change.key.namespace() != watch.namespace.as_deref() {
                 continue;
@@ -156,7 +156,7 @@ impl Server {
             let Some(object) = object else { continue };
             let mut object = Value::clone(object);
             object["metadata"]["resourceVersion"] = Value::from(change.revision.to_string());
-            events.push(watch.event(kind, &object, &text));
+            events.push(watch.event(kind, &object, text.get_or_insert_with(|| now.text())));
         }
         watch.seen = watch.seen.max(self.store.revision());
         if watch.bookmarks && now >= watch.last_bookmark.after(BOOKMARK_EVERY) {
