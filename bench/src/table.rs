@@ -183,7 +183,10 @@ mod tests {
         let (limit, other) = (turns("limit", &[2.0, 2.0, 8.0]), turns("other", &[3.0, 2.0, 4.0]));
         let rows = markdown(&[limit, other]);
         let row = |name: &str| rows.lines().find(|it| it.contains(name)).unwrap().to_owned();
-        assert!(row("limit").starts_with("| chain | 2 | limit | 2.00 | 1.00 | 10.0 | 0.0 | 6.00 |"), "{rows}");
+        assert!(
+            row("limit").starts_with("| chain | 2 | limit | 2.00 | 1.00 | 10.0 | 0.0 | 6.00 |"),
+            "{rows}"
+        );
         assert!(row("other").contains("| 3.00 (1.50x; 0.50 to 1.50) |"), "{rows}");
         let rows = markdown(&[turns("limit", &[2.0]), turns("other", &[3.0])]);
         assert!(rows.contains("| 3.00 (1.50x) |"), "{rows}");
