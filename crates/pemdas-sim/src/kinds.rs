@@ -1,6 +1,6 @@
 //! Which resources there are: the built-in ones and those that definitions add.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use pemdas_core::kube_types::{Kind, Scope};
@@ -109,8 +109,8 @@ impl Resource {
 }
 
 /// The built-in kinds by their plural names: every request asks for one.
-static BUILT_IN: LazyLock<HashMap<&'static str, Vec<Kind>>> = LazyLock::new(|| {
-    let mut all: HashMap<&'static str, Vec<Kind>> = HashMap::new();
+static BUILT_IN: LazyLock<BTreeMap<&'static str, Vec<Kind>>> = LazyLock::new(|| {
+    let mut all: BTreeMap<&'static str, Vec<Kind>> = BTreeMap::new();
     for kind in Kind::all() {
         all.entry(kind.plural).or_default().push(kind);
     }

@@ -3,7 +3,7 @@
 //! Nothing but the index is parsed until it is asked for, and then only the line that was asked for. See
 //! `docs/design/kubernetes-types.md` for the format; `cargo kube-types` writes it.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{collections::BTreeMap, sync::LazyLock};
 
 /// A line for each kind: apiVersion, kind, plural, scope, type, verbs, subresources.
 const KINDS: &str = include_str!("data/kinds.txt");
@@ -46,7 +46,7 @@ fn block(text: &'static str, start: usize, length: usize) -> Option<(&'static st
 }
 
 /// Where the blocks of the types are: start and length of their fields, start and length of their descriptions.
-static PLACES: LazyLock<HashMap<&'static str, [usize; 4]>> = LazyLock::new(|| {
+static PLACES: LazyLock<BTreeMap<&'static str, [usize; 4]>> = LazyLock::new(|| {
     let read = |line: &'static str| {
         let mut words = line.split('\t');
         let name = words.next()?;

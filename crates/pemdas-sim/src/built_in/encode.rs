@@ -2,7 +2,7 @@
 //!
 //! `encoding.txt` says for each field how it is written; see `encoding/main.go`.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use pemdas_core::kube_types::format::Quantity;
 use pemdas_core::kube_types::{Shape, Type};
@@ -25,7 +25,7 @@ struct Form {
 }
 
 /// The forms of the fields of all types, by the types' names: every object that is written asks for some.
-static FORMS: LazyLock<HashMap<&'static str, Vec<Form>>> = LazyLock::new(|| {
+static FORMS: LazyLock<BTreeMap<&'static str, Vec<Form>>> = LazyLock::new(|| {
     let read = |line: &'static str| {
         let (id, words) = line.split_once(' ')?;
         let of = Type::find(id);

@@ -1,6 +1,6 @@
 //! The garbage collector: what belongs to nothing goes.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::store::Key;
 use crate::time::Time;
 
 /// Every object by its uid, with whether it waits for its dependents.
-type Known = HashMap<String, bool>;
+type Known = BTreeMap<String, bool>;
 
 fn known(server: &Server) -> Known {
     let of = |object: &Value| {

@@ -1,7 +1,8 @@
 //! Rules in CEL that stand in a schema, evaluated.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use cel::{Context, Program, Value as CelValue, extractors::This};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
@@ -103,19 +104,24 @@ fn broken(schema: &Value, rule: &Value, value: &Value, old: Option<&Value>, path
     }
 }
 
+thread_local! {
+    /// Rules as they were read; of those that cannot be read, that they cannot.
+    static KNOWN: RefCell<BTreeMap<String, Option<Arc<Program>>>> = const { RefCell::new(BTreeMap::new()) };
+}
+
 /// A rule that can be evaluated, if it can be read. The same ones are asked for with every write.
 fn compiled(source: &str) -> Option<Arc<Program>> {
-    static KNOWN: LazyLock<Mutex<HashMap<String, Option<Arc<Program>>>>> = LazyLock::new(Mutex::default);
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = known.get(source) {
-        return found.clone();
-    }
-    if known.len() >= MOST_KNOWN {
-        known.clear();
-    }
-    let program = Program::compile(source).ok().map(Arc::new);
-    known.insert(source.to_owned(), program.clone());
-    program
+    KNOWN.with_borrow_mut(|known| {
+        if let Some(found) = known.get(source) {
+            return found.clone();
+        }
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        let program = Program::compile(source).ok().map(Arc::new);
+        known.insert(source.to_owned(), program.clone());
+        program
+    })
 }
 
 /// The functions of Kubernetes about quantities; whether they could be added. A quantity is a number here: they are compared, and
