@@ -138,8 +138,8 @@ impl Service<Request<Body>> for Fenced {
             let follows = request.uri().query().is_some_and(|it| it.contains("watch="));
             if follows {
                 tokio::time::sleep(pace.before(&request)).await;
-                return Ok(inner.send(request).await?);
             }
+            // Of a watch this is its beginning, which a server does not keep back.
             let sent = inner.send(request);
             let patience = if mutant!(WaitsForEver) { Duration::MAX } else { PATIENCE };
             Ok(tokio::time::timeout(patience, sent).await.map_err(|_| Unanswered)??)

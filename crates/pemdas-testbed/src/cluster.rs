@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Level;
 use crate::assets::image::{Added, Content, ImageSpec, file_digest, pack, pack_over};
@@ -92,7 +93,10 @@ impl Cluster {
 
     /// Applies a manifest, given as text.
     pub fn apply(&self, manifest: &str) -> Result<String> {
-        let file = self.ready.folder.join("apply.yaml");
+        // Tests apply at the same time: one must not read what another has written.
+        static APPLIED: AtomicUsize = AtomicUsize::new(0);
+        let number = APPLIED.fetch_add(1, Ordering::Relaxed);
+        let file = self.ready.folder.join(format!("apply-{number}.yaml"));
         std::fs::write(&file, manifest).doing(|| format!("write {}", file.display()))?;
         self.kubectl(&["apply", "-f", &file.to_string_lossy()])
     }

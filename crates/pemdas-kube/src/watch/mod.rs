@@ -28,6 +28,8 @@ use crate::{live::Object, resource::Resource};
 
 /// How many objects one page of a list has.
 const PAGE: u32 = 2_000;
+/// How long a page may take to arrive, to its end.
+const PAGE_PATIENCE: Duration = Duration::from_secs(120);
 /// How long the server lets one watch last.
 const WATCH_SECONDS: u32 = 290;
 /// The longest pause after something went wrong.
@@ -79,6 +81,8 @@ enum Trouble {
     Breaking(kube::Error),
     /// The server told so within a watch.
     Told(Box<Status>),
+    /// A page began to arrive and never ended.
+    NoEnd,
     /// An answer without a resourceVersion: nothing could be followed from there.
     NoVersion,
 }
@@ -89,7 +93,7 @@ impl Trouble {
         match self {
             Self::Asking(kube::Error::Api(status)) | Self::Told(status) => status.code == 410,
             Self::NoVersion => true,
-            Self::Asking(_) | Self::Breaking(_) => false,
+            Self::Asking(_) | Self::Breaking(_) | Self::NoEnd => false,
         }
     }
 
@@ -101,6 +105,7 @@ impl Trouble {
             }
             Self::Asking(error) | Self::Breaking(error) => News::Failed(error.to_string()),
             Self::Told(status) => News::Failed(status.message.clone()),
+            Self::NoEnd => News::Failed("a list did not arrive in time".to_owned()),
             Self::NoVersion => News::Failed("an answer has no resourceVersion".to_owned()),
         }
     }
@@ -234,7 +239,8 @@ impl Follower<'_> {
                 self.requests.list(&params)
             };
             let request = request.map_err(|error| Trouble::Asking(kube::Error::BuildRequest(error)))?;
-            let page: Page = self.client.request(request).await.map_err(Trouble::Asking)?;
+            let asked = tokio::time::timeout(PAGE_PATIENCE, self.client.request(request)).await;
+            let page: Page = asked.map_err(|_| Trouble::NoEnd)?.map_err(Trouble::Asking)?;
             let resource = &self.watched.resource;
             let items = page.items.into_iter().flatten();
             // Put away at once: a list is of everything there is, and each instance looks at its own when its turn comes.
@@ -279,4 +285,42 @@ fn is_end(error: &io::Error) -> bool {
         let of_io = it.downcast_ref::<io::Error>().map(io::Error::kind);
         of_io == Some(io::ErrorKind::UnexpectedEof) || it.to_string().contains("unexpected EOF")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{convert::Infallible, time::Duration};
+
+    use futures::{StreamExt as _, stream};
+    use http::Response;
+    use hyper::body::Bytes;
+    use kube::{Client, client::Body};
+    use tokio::sync::mpsc;
+
+    use super::{News, Watched, follow};
+    use crate::resource::Resource;
+
+    /// The accident that this prevents: a connection that died in the middle of a list was waited for until the next restart.
+    #[tokio::test(start_paused = true)]
+    async fn a_list_that_never_ends_is_asked_for_again() {
+        let service = tower::service_fn(async |_: http::Request<Body>| {
+            let beginning = stream::iter([Ok::<_, Infallible>(Bytes::from_static(b"{\"metadata\":{"))]);
+            let body = http_body_util::StreamBody::new(
+                beginning.chain(stream::pending()).map(|it| it.map(hyper::body::Frame::data)),
+            );
+            Ok::<_, Infallible>(Response::new(body))
+        });
+        let (sender, mut news) = mpsc::channel(8);
+        let watched = Watched {
+            resource: Resource::built_in("v1", "ConfigMap").unwrap(),
+            namespace: None,
+            labels: None,
+            metadata_only: false,
+        };
+        tokio::spawn(follow(Client::new(service, "default"), watched, sender));
+        for _ in 0..2 {
+            let said = tokio::time::timeout(Duration::from_secs(600), news.recv()).await.unwrap();
+            assert!(matches!(said, Some(News::Failed(why)) if why == "a list did not arrive in time"));
+        }
+    }
 }

@@ -25,7 +25,7 @@ pub(crate) fn singles(whole: &Played) -> Vec<Faults> {
                 Fault::Refused(500),
             ]
         } else if entry.watches() {
-            &[Fault::CrashBefore, Fault::Late, Fault::Cut, Fault::Refused(410)]
+            &[Fault::CrashBefore, Fault::Silent, Fault::Late, Fault::Cut, Fault::Refused(410)]
         } else {
             &[Fault::CrashBefore, Fault::Broken, Fault::Silent, Fault::Refused(500)]
         };
