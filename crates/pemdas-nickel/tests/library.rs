@@ -196,7 +196,8 @@ fn resident_pages() -> usize {
     text.split_whitespace().nth(1).and_then(|pages| pages.parse().ok()).expect("a number of pages")
 }
 
-/// How many pages stay behind after so many calls.
+/// How many pages stay behind after so many calls. Other tests of this process take pages meanwhile: a leak is
+/// there each time it is looked for, they are not.
 fn pages_left_by(function: &str, calls: usize) -> usize {
     let loaded = load(&format!("{{ f = fun the => {function} }}"));
     let call = |number: usize| {
@@ -204,16 +205,19 @@ fn pages_left_by(function: &str, calls: usize) -> usize {
         loaded.evaluate(&place).unwrap_or_else(|failure| panic!("{function}: {failure:?}"));
     };
     (0..100).for_each(call);
-    let before = resident_pages();
-    (0..calls).for_each(call);
-    resident_pages().saturating_sub(before)
+    let looks = (0..3).map(|_| {
+        let before = resident_pages();
+        (0..calls).for_each(call);
+        resident_pages().saturating_sub(before)
+    });
+    looks.min().unwrap_or_default()
 }
 
-/// A `let rec` inside of a function leaves some 16 KiB (4 pages) behind in each call.
+/// A `let rec` inside of a function leaves some 3.5 KiB behind in each call.
 #[test]
 fn helpers_leave_no_memory_behind() {
-    let calls = 1_000;
-    let allowed = calls / 4; // A quarter of a page for each call: noise of the allocator is far less, a leak far more.
+    let calls = 500;
+    let allowed = calls / 2; // Half a page for each call: far more than noise, far less than the leak below.
     let helpers = "{
         a = v.sort [the.s, \"b\", \"a\", \"d\", \"c\"],
         b = v.fold (fun sum item => sum + item) the.n [1, 2, 3, 4, 5, 6, 7, 8],
