@@ -52,6 +52,7 @@ fn fingerprint(sim: &Sim, budget: Budget) -> u64 {
         versions.insert(it.resource_version);
     });
     versions.extend(sim.world.kinds.values().map(|it| it.watermark));
+    versions.extend(sim.world.shown.values().flat_map(BTreeMap::values));
     versions.extend(sim.world.looked.values());
     versions.extend(sim.cluster.ledger.iter().map(|(version, _)| *version));
     for write in sim.world.writes.values().chain(&sim.world.ledger_write) {

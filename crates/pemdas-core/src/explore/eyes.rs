@@ -22,7 +22,7 @@ impl Sim {
         let Some(key) = action.written().cloned() else { return };
         // Nothing acts on a view older than its own last write.
         let seen = self.world.objects.get(&key).map_or(0, |it| it.resource_version);
-        let watermark = self.world.kinds.get(&key.kind).map_or(0, |it| it.watermark);
+        let watermark = self.world.shown_up_to(&key);
         if let Some(own) = self.own_writes.get(&key)
             && seen.max(watermark).max(self.world.looked.get(&key).copied().unwrap_or(0)) < *own
         {

@@ -521,7 +521,7 @@ impl Sim {
     /// Whether a deposed process wrote to an object and nobody can have seen it yet.
     pub(super) fn unseen_late(&self, key: &ObjectKey) -> bool {
         let seen = self.world.objects.get(key).map_or(0, |it| it.resource_version);
-        let watermark = self.world.kinds.get(&key.kind).map_or(0, |it| it.watermark);
+        let watermark = self.world.shown_up_to(key);
         self.late_writes.get(key).is_some_and(|version| seen.max(watermark) < *version)
     }
 

@@ -144,11 +144,11 @@ impl World {
             }
             Fact::Kind(kind, view) => self.kind(kind, view),
             Fact::Seen(live) => {
-                self.watermark(&live.key.kind.clone(), live.resource_version);
+                self.watermark(&live.key, live.resource_version);
                 self.seen(live);
             }
             Fact::Vanished(key, version) => {
-                self.watermark(&key.kind, version);
+                self.watermark(&key, version);
                 self.vanished(&key, version);
             }
             Fact::Root(live) => self.root(live),
@@ -184,11 +184,7 @@ impl World {
             Fact::Now(_) => true,
             Fact::Lease(lease) => *lease == self.lease,
             Fact::Kind(kind, view) => self.kinds.get(kind) == Some(view),
-            Fact::Seen(live) => {
-                let caught_up =
-                    self.kinds.get(&live.key.kind).is_some_and(|it| it.watermark >= live.resource_version);
-                caught_up && self.knows(live)
-            }
+            Fact::Seen(live) => self.shown_up_to(&live.key) >= live.resource_version && self.knows(live),
             Fact::Root(live) => {
                 self.root.live.as_ref().is_some_and(|it| it.resource_version == live.resource_version)
                     && !self.writes.contains_key(&self.root.key)
@@ -289,9 +285,17 @@ impl World {
         }
     }
 
-    fn watermark(&mut self, kind: &KindKey, version: u64) {
-        if let Some(view) = self.kinds.get_mut(kind) {
-            view.watermark = view.watermark.max(version);
+    /// What a watch shows of a kind in one namespace says nothing of the others: each may have a watch of its own.
+    fn watermark(&mut self, key: &ObjectKey, version: u64) {
+        if !self.kinds.contains_key(&key.kind) {
+            return;
+        }
+        let places = self.shown.entry(key.kind.clone()).or_default();
+        match places.get_mut(&key.namespace) {
+            Some(shown) => *shown = version.max(*shown),
+            None => {
+                places.insert(key.namespace.clone(), version);
+            }
         }
     }
 
@@ -515,7 +519,7 @@ impl World {
     fn answer(&mut self, live: Arc<Live>) {
         let known = self.objects.get(&live.key).map_or(0, |it| it.resource_version);
         let floor = self.looked.get(&live.key).copied().unwrap_or(0);
-        let watermark = self.kinds.get(&live.key.kind).map_or(0, |it| it.watermark);
+        let watermark = self.shown_up_to(&live.key);
         // Where the watch is further and shows no such object, it is gone again.
         let gone = known == 0 && watermark >= live.resource_version;
         if live.resource_version < known.max(floor) || gone {
@@ -541,7 +545,7 @@ impl World {
             }
             None => self.gone(&key),
         }
-        let behind = self.kinds.get(&key.kind).is_some_and(|it| it.watermark < version);
+        let behind = self.kinds.contains_key(&key.kind) && self.shown_up_to(&key) < version;
         if behind {
             self.looked.insert(key, version);
         }
@@ -624,17 +628,14 @@ mod tests {
         })
     }
 
+    fn sight(watermark: u64) -> KindView {
+        KindView { sight: Sight::Synced, epoch: 0, watermark, observed_generation: false, namespaced: true }
+    }
+
     #[test]
     fn what_a_watch_repeats_is_not_looked_at_again() {
         let mut world = World::new(ObjectKey::new(KindKey::new("x/v1", "Shop"), "n", "s"), "r");
-        let sight = KindView {
-            sight: Sight::Synced,
-            epoch: 0,
-            watermark: 1,
-            observed_generation: false,
-            namespaced: true,
-        };
-        world.learn(Fact::Kind(KindKey::new("v1", "Thing"), sight));
+        world.learn(Fact::Kind(KindKey::new("v1", "Thing"), sight(1)));
         let mut wakes = |fact| {
             let before = world.changes;
             world.learn(fact);
@@ -651,6 +652,29 @@ mod tests {
         assert!(wakes(Fact::Answer(live("a", 10))));
         assert!(wakes(Fact::Seen(live("a", 10))), "now the other write is known to be seen");
         assert!(world.unseen_write(&other.key).is_none());
+    }
+
+    /// The accident: an account that sees single namespaces has a watch for each. What one of them told let a write in another count as
+    /// seen, whose answer was then taken for that of an object that is gone again.
+    #[test]
+    fn what_one_namespace_shows_says_nothing_of_another() {
+        let mut world = World::new(ObjectKey::new(KindKey::new("x/v1", "Shop"), "n", "s"), "r");
+        world.learn(Fact::Kind(KindKey::new("v1", "Thing"), sight(1)));
+        let elsewhere = |version| {
+            let mut it = Arc::unwrap_or_clone(live("a", version));
+            it.key = ObjectKey::new(it.key.kind.clone(), "elsewhere", "a");
+            Arc::new(it)
+        };
+        world.learn(Fact::Seen(live("a", 9)));
+        let key = elsewhere(5).key.clone();
+        world.learn(Fact::Outcome(key.clone(), Digest::of(&[], &json!(1)), WriteOutcome::Done(5)));
+        assert!(world.unseen_write(&key).is_some(), "its own watch has not come so far");
+        world.learn(Fact::Answer(elsewhere(5)));
+        assert!(world.objects.contains_key(&key), "nobody has told that it is gone");
+        world.learn(Fact::Vanished(key.clone(), 7));
+        assert!(!world.objects.contains_key(&key));
+        world.learn(Fact::Answer(elsewhere(6)));
+        assert!(!world.objects.contains_key(&key), "an answer that is older than the watch");
     }
 
     #[test]

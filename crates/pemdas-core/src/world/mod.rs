@@ -61,7 +61,7 @@ pub struct KindView {
     pub sight: Sight,
     /// The lease epoch in which its list began: one begun under an earlier lease does not count.
     pub epoch: u64,
-    /// The newest resourceVersion that was seen of it.
+    /// The resourceVersion of its list; of the oldest, where each namespace has its own.
     pub watermark: u64,
     /// Whether its schema has `status.observedGeneration`.
     pub observed_generation: bool,
@@ -188,6 +188,8 @@ pub struct World {
     pub namespace_ending: bool,
     /// The kinds that the instance speaks of or may have objects of.
     pub kinds: BTreeMap<KindKey, KindView>,
+    /// The newest resourceVersion that a watch has told of a kind, by namespace.
+    pub shown: BTreeMap<KindKey, BTreeMap<String, u64>>,
     /// The objects that are seen.
     pub objects: BTreeMap<ObjectKey, Arc<Live>>,
     /// Our last writes that were not seen yet; the ledger's is apart.
@@ -277,6 +279,7 @@ impl World {
             },
             namespace_ending: false,
             kinds: BTreeMap::new(),
+            shown: BTreeMap::new(),
             objects: BTreeMap::new(),
             writes: BTreeMap::new(),
             refused: BTreeMap::new(),
@@ -336,12 +339,19 @@ impl World {
         let seen = match write {
             OwnWrite::InFlight | OwnWrite::Lost => false,
             OwnWrite::Applied(version) => {
-                let watermark = self.kinds.get(&key.kind).map_or(0, |it| it.watermark);
-                watermark >= *version || object.is_some_and(|it| it.resource_version >= *version)
+                self.shown_up_to(key) >= *version || object.is_some_and(|it| it.resource_version >= *version)
             }
             OwnWrite::Deleted(uid) => object.is_none_or(|it| it.uid != *uid || it.terminating),
         };
         (!seen).then_some(write)
+    }
+
+    /// Up to which resourceVersion everything is seen of the kind where this object is.
+    #[must_use]
+    pub fn shown_up_to(&self, key: &ObjectKey) -> u64 {
+        let listed = self.kinds.get(&key.kind).map_or(0, |it| it.watermark);
+        let told = self.shown.get(&key.kind).and_then(|it| it.get(&key.namespace));
+        told.map_or(listed, |it| listed.max(*it))
     }
 
     /// Says that something changed. Facts do so by themselves; whoever changes a field by hand has to.
