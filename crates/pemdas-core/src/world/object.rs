@@ -12,7 +12,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::{FieldSet, Managers};
-use crate::{packed::Packed, path::FieldPath};
+use crate::{
+    packed::{Packed, Part, Press},
+    path::FieldPath,
+};
 
 /// What is read, written and ordered as its parts are. Keys that share them are the same: most comparisons in the maps of an instance end
 /// there.
@@ -164,10 +167,32 @@ impl Live {
         }
     }
 
+    /// The same, put away beside what is like it.
+    #[must_use]
+    pub fn pressed(&self, press: &mut Press) -> Self {
+        // The model of a secret would outlive the secret.
+        let is_secret = self.key.kind.group.is_empty() && self.key.kind.kind == "Secret";
+        Self {
+            managed: self.managed.pressed(&self.key.kind, Part::Managers, press),
+            body: if is_secret {
+                self.body.packed()
+            } else {
+                self.body.pressed(&self.key.kind, Part::Body, press)
+            },
+            ..self.clone()
+        }
+    }
+
     /// Whether it is put away.
     #[must_use]
     pub fn is_packed(&self) -> bool {
         self.body.is_packed() && self.managed.is_packed()
+    }
+
+    /// Whether it is put away and takes no more room than it must.
+    #[must_use]
+    pub fn is_pressed(&self) -> bool {
+        self.is_packed() && self.managed.is_pressed()
     }
 
     /// A label.
@@ -186,7 +211,7 @@ impl Live {
     #[must_use]
     pub fn peek_label(&self, name: &str) -> Option<String> {
         match self.body.put_away() {
-            Some(text) => Peeked::of(text)?.labels?.remove(name)?.as_str().map(str::to_owned),
+            Some(text) => text.read(|it| Peeked::of(it)?.labels?.remove(name)?.as_str().map(str::to_owned)),
             None => self.label(name).map(str::to_owned),
         }
     }
@@ -195,7 +220,9 @@ impl Live {
     #[must_use]
     pub fn peek_annotation(&self, name: &str) -> Option<String> {
         match self.body.put_away() {
-            Some(text) => Peeked::of(text)?.annotations?.remove(name)?.as_str().map(str::to_owned),
+            Some(text) => {
+                text.read(|it| Peeked::of(it)?.annotations?.remove(name)?.as_str().map(str::to_owned))
+            }
             None => self.annotation(name).map(str::to_owned),
         }
     }

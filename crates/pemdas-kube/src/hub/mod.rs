@@ -43,6 +43,7 @@ use kube::Client;
 use pemdas_core::{
     digest::Digest,
     evaluate::Answer,
+    packed::Press,
     world::{Fact, KindKey, Lease, LedgerFact, WriteOutcome},
 };
 use tokio::{
@@ -163,6 +164,8 @@ pub struct Hub {
     flights: Arc<Semaphore>,
     runway: Runway,
     resting: Resting,
+    /// What is at rest is told by its difference from these.
+    press: Press,
     /// Whose turn was waited for on the runway.
     cleared: Option<InstanceId>,
     ledgers: HashMap<String, LedgerFact>,
@@ -207,6 +210,7 @@ impl Hub {
                     flights: Arc::new(Semaphore::new(MAX_FLIGHTS)),
                     runway: Runway::default(),
                     resting: Resting::default(),
+                    press: Press::default(),
                     cleared: None,
                     ledgers: HashMap::new(),
                     departed: Departed::default(),

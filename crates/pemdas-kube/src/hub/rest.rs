@@ -5,7 +5,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use pemdas_core::world::Live;
+use pemdas_core::{packed::Press, world::Live};
 
 use super::{Hub, InstanceId, views::Views};
 use crate::identity::Identity;
@@ -63,24 +63,24 @@ impl Hub {
     pub(super) fn rest(&mut self, id: InstanceId) {
         let Some(instance) = self.instances.get_mut(id) else { return };
         instance.memo.rest();
-        let (views, identity) = (&mut self.views, &instance.identity);
-        instance.world.rest(&mut |live| put_away(views, identity, live));
+        let (views, identity, press) = (&mut self.views, &instance.identity, &mut self.press);
+        instance.world.rest(&mut |live| put_away(views, identity, press, live));
     }
 }
 
 /// Puts an object away where it is seen: everybody who looks there shares it.
-fn put_away(views: &mut Views, identity: &Identity, live: &Arc<Live>) -> Arc<Live> {
+fn put_away(views: &mut Views, identity: &Identity, press: &mut Press, live: &Arc<Live>) -> Arc<Live> {
     let seen = views.all.values_mut().filter(|it| it.kind == live.key.kind && it.readers.contains(identity));
     for view in seen {
         let Some(shared) = view.objects.get_mut(&live.key) else { continue };
         if (&shared.uid, shared.resource_version) == (&live.uid, live.resource_version) {
-            if !shared.is_packed() {
-                *shared = Arc::new(shared.packed());
+            if !shared.is_pressed() {
+                *shared = Arc::new(shared.pressed(press));
             }
             return shared.clone();
         }
     }
-    if live.is_packed() { live.clone() } else { Arc::new(live.packed()) }
+    if live.is_pressed() { live.clone() } else { Arc::new(live.pressed(press)) }
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! thousands of objects of which hardly any is looked at in an hour. Whoever is at rest packs what it knows; reading
 //! unpacks what is read, once, without anybody asking for it.
 
+mod press;
+
 use std::{
     fmt,
     ops::{Deref, DerefMut},
@@ -12,17 +14,22 @@ use std::{
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
 
+pub use press::Press;
+pub(crate) use press::{Part, Text};
+
+use crate::world::KindKey;
+
 /// A value, or the text from which it is made again when it is read.
 #[derive(Clone)]
 pub struct Packed<T> {
     value: OnceLock<T>,
-    text: Option<Box<[u8]>>,
+    text: Option<Text>,
 }
 
 impl<T> Packed<T> {
     /// A value that was never read.
     pub(crate) fn unread(text: Vec<u8>) -> Self {
-        Self { value: OnceLock::new(), text: Some(text.into_boxed_slice()) }
+        Self { value: OnceLock::new(), text: Some(Text::Plain(text.into_boxed_slice())) }
     }
 
     /// Whether reading it would have to unpack it.
@@ -32,8 +39,13 @@ impl<T> Packed<T> {
     }
 
     /// The text, if reading it would have to unpack it.
-    pub(crate) fn put_away(&self) -> Option<&[u8]> {
-        self.text.as_deref().filter(|_| self.is_packed())
+    pub(crate) fn put_away(&self) -> Option<&Text> {
+        self.text.as_ref().filter(|_| self.is_packed())
+    }
+
+    /// Whether it is put away and takes no more room than it must.
+    pub(crate) fn is_pressed(&self) -> bool {
+        self.put_away().is_some_and(|it| !matches!(it, Text::Plain(_)))
     }
 }
 
@@ -46,13 +58,24 @@ impl<T: Serialize> Packed<T> {
     {
         let text = match (&self.text, self.value.get()) {
             (Some(text), _) => Some(text.clone()),
-            (None, Some(value)) => serde_json::to_vec(value).ok().map(Vec::into_boxed_slice),
+            (None, Some(value)) => {
+                serde_json::to_vec(value).ok().map(|it| Text::Plain(it.into_boxed_slice()))
+            }
             (None, None) => None,
         };
         if text.is_none() {
             return self.clone();
         }
         Self { value: OnceLock::new(), text }
+    }
+
+    /// The same, put away beside what is like it.
+    pub(crate) fn pressed(&self, kind: &KindKey, part: Part, press: &mut Press) -> Self
+    where
+        T: Clone,
+    {
+        let Self { value, text } = self.packed();
+        Self { value, text: text.map(|it| it.pressed(kind, part, press)) }
     }
 }
 
@@ -68,7 +91,10 @@ impl<T: DeserializeOwned + Default> Deref for Packed<T> {
     fn deref(&self) -> &T {
         // The text was made here, from a value of this type.
         self.value.get_or_init(|| {
-            self.text.as_deref().and_then(|it| serde_json::from_slice(it).ok()).unwrap_or_default()
+            self.text
+                .as_ref()
+                .and_then(|it| it.read(|text| serde_json::from_slice(text).ok()))
+                .unwrap_or_default()
         })
     }
 }
