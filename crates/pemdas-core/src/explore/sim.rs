@@ -15,7 +15,6 @@ use crate::{
     decide::{Decision, LATE_WRITES, Memo},
     evaluate::Evaluator,
     ledger::{End, Slot},
-    packed::Press,
     program::Program,
     world::{
         Claim, Fact, KindKey, KindView, Lease, LedgerFact, Live, ObjectKey, Owner, Refusal, Sight, World,
@@ -516,7 +515,7 @@ impl Sim {
     /// Puts away what is known, as is done with an instance that nothing happens to: at any moment it changes nothing.
     pub(super) fn rest(&mut self) {
         self.memo.rest();
-        self.world.rest(&mut |live| Arc::new(live.pressed(&mut Press::default())));
+        self.world.rest(&mut |live| Arc::new(live.packed()));
     }
 
     /// Whether a deposed process wrote to an object and nobody can have seen it yet.
