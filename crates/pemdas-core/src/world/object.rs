@@ -173,13 +173,16 @@ impl Live {
         // The model of a secret would outlive the secret.
         let is_secret = self.key.kind.group.is_empty() && self.key.kind.kind == "Secret";
         Self {
+            key: self.key.clone(),
+            uid: self.uid.clone(),
+            finalizers: self.finalizers.clone(),
             managed: self.managed.pressed(&self.key.kind, Part::Managers, press),
             body: if is_secret {
                 self.body.packed()
             } else {
                 self.body.pressed(&self.key.kind, Part::Body, press)
             },
-            ..self.clone()
+            ..*self
         }
     }
 
@@ -399,7 +402,7 @@ pub fn without(value: &mut Value, path: &[String]) {
 mod tests {
     use serde_json::json;
 
-    use super::{KindKey, Live, ObjectKey, leaves, without};
+    use super::{KindKey, Live, ObjectKey, Press, leaves, without};
 
     fn live(managed: &[(&str, serde_json::Value)]) -> Live {
         let key = ObjectKey::new(KindKey::new("v1", "Thing"), "n", "t");
@@ -484,6 +487,23 @@ mod tests {
         }
         assert!(away.is_packed());
         assert_eq!(live(&[]).packed().peek_label("a"), None);
+    }
+
+    #[test]
+    fn what_is_pressed_is_read_as_it_was_and_no_secret_is_a_model() {
+        let mut press = Press::default();
+        let mut whole = live(&[("us", json!({ "data": { "a": 1 } }))]);
+        whole.body =
+            json!({ "metadata": { "labels": { "a": "1" } }, "data": { "a": "the same ".repeat(50) } }).into();
+        let pressed = whole.pressed(&mut press);
+        assert!(pressed.is_pressed() && pressed.body.is_pressed());
+        assert_eq!(pressed.peek_label("a").as_deref(), Some("1"));
+        assert!(pressed.is_pressed(), "a look leaves it so");
+        assert_eq!(pressed, whole);
+        whole.key = ObjectKey::new(KindKey::new("v1", "Secret"), "n", "t");
+        let secret = whole.pressed(&mut press);
+        assert!(secret.is_pressed() && !secret.body.is_pressed());
+        assert_eq!(secret, whole);
     }
 
     #[test]
