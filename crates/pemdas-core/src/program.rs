@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    blueprint::{AlsoEdge, Blueprint, Body, ContractRef, Node},
+    blueprint::{AlsoEdge, Blueprint, Body, ContractRef, Node, Removal},
     graph::{AlsoOrigin, Graph, Vertex},
 };
 
@@ -41,7 +41,8 @@ pub struct Program {
     pub(crate) states: BTreeMap<String, Vec<String>>,
     /// By node: everything that comes after it.
     pub(crate) after: BTreeMap<String, BTreeSet<String>>,
-    /// By node: the nodes with objects that it comes after, directly or through nodes and conditions without one.
+    /// By node: the nodes with objects that it comes after, directly or through nodes and conditions without one, along
+    /// edges that order the removal too.
     pub(crate) origins: BTreeMap<String, BTreeSet<String>>,
     pub(crate) ordered: bool,
 }
@@ -208,7 +209,7 @@ fn origins(
     after: &BTreeMap<String, BTreeSet<String>>,
 ) -> BTreeMap<String, BTreeSet<String>> {
     let mut back: BTreeMap<&Vertex, Vec<&Vertex>> = BTreeMap::new();
-    for link in &graph.sequence {
+    for link in graph.sequence.iter().filter(|it| it.removal == Removal::Reverse) {
         back.entry(&link.to).or_default().push(&link.from);
     }
     let mut all = BTreeMap::new();

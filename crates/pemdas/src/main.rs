@@ -6,6 +6,7 @@ mod demo;
 mod draw;
 mod explain;
 mod files;
+mod footprint;
 mod import;
 mod init;
 mod input;

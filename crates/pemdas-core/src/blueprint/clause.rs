@@ -132,7 +132,7 @@ pub struct Report {
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident { $(#[$first_doc:meta])* $first:ident, $($(#[$other_doc:meta])* $other:ident,)* }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
         pub enum $name {
             $(#[$first_doc])* #[default] $first,
             $($(#[$other_doc])* $other,)*
@@ -185,6 +185,21 @@ choice! {
         After,
         /// The old one goes first.
         Before,
+    }
+}
+choice! {
+    /// `removal`, of a Sequence edge: which of its two ends goes first.
+    Removal {
+        /// The precursor stays until this node is gone, or settled without it.
+        Reverse,
+        /// Either: the edge says nothing about it.
+        Any,
+    }
+}
+impl Removal {
+    /// Whether it is what nobody has to write.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 choice! {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ContractRef, Function};
+use super::{ContractRef, Function, Removal};
 use crate::{diagnostic::Span, shape::Shape};
 
 /// An Also edge; the node it leads to is its key.
@@ -44,13 +44,16 @@ pub struct SequenceEdge {
     /// Whether a member waits for the precursor's member of the same key only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub each: bool,
+    /// Which of the two ends is removed first.
+    #[serde(default, skip_serializing_if = "Removal::is_default")]
+    pub removal: Removal,
 }
 
 impl SequenceEdge {
     /// An edge that only orders, and waits for the precursor's `ready`.
     #[must_use]
     pub fn new(span: Span) -> Self {
-        Self { span, until: None, extract: None, each: false }
+        Self { span, until: None, extract: None, each: false, removal: Removal::default() }
     }
 }
 

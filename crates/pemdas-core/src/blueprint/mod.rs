@@ -19,7 +19,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Span;
 
-pub use clause::{Clause, Conflict, First, OnDelete, OnImmutable, Once, Own, Replace, Report, Superseded};
+pub use clause::{
+    Clause, Conflict, First, OnDelete, OnImmutable, Once, Own, Removal, Replace, Report, Superseded,
+};
 pub use edge::{AlsoEdge, SequenceEdge, WantedShape, WantedShapeForm};
 pub use fits::{Fits, FittingField};
 pub use function::{ContractRef, Function, Input, RESERVED_INPUTS, Read};

@@ -144,13 +144,20 @@ impl Sim {
                 let uses = (named || mounts(&live.body, key)) && !self.unseen_late(other);
                 // What may not be deleted stays behind, without what it used.
                 let left = self.cluster.undeletable.contains(other);
-                uses && other != key && claim.attempt.is_none() && !left
+                uses && other != key && claim.attempt.is_none() && !left && !self.is_loose(&claim.node)
             })
             .map(|(other, _, _)| other.to_string())
             .collect();
         if !users.is_empty() {
             self.violations.push(format!("{key} is deleted while {} uses it", users.join(", ")));
         }
+    }
+
+    /// Whether what a node uses may go before it.
+    fn is_loose(&self, node: &str) -> bool {
+        let nodes = self.programs.iter().filter_map(|(program, _)| program.node(node));
+        let mut edges = nodes.flat_map(|it| it.before.values());
+        edges.any(|it| it.removal == crate::blueprint::Removal::Any)
     }
 
     /// With `'After`, an object that is replaced goes when its replacement is ready: there never is a gap.

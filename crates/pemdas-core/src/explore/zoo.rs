@@ -8,7 +8,7 @@ use super::{
     subject::Subject,
     walk::Dice,
 };
-use crate::blueprint::Once;
+use crate::blueprint::{Once, Removal};
 
 pub(super) fn chain() -> Lab {
     Lab::new()
@@ -18,6 +18,13 @@ pub(super) fn chain() -> Lab {
         .also("app", "a")
         .also("app", "b")
         .also("app", "c")
+}
+
+/// A chain whose objects go in any order: the garbage collector may take them.
+pub(super) fn loose() -> Lab {
+    chain()
+        .with("b", |it| it.before.values_mut().for_each(|it| it.removal = Removal::Any))
+        .with("c", |it| it.before.values_mut().for_each(|it| it.removal = Removal::Any))
 }
 
 pub(super) fn diamond() -> Lab {
@@ -171,6 +178,10 @@ pub(super) fn generated(seed: u64) -> Lab {
         lab = lab.template("report", "Note", &[]).orders("report", "job");
         lab = lab.also("app", "job").also("app", "report");
     }
+    if dice.roll(3) == 0 {
+        let loose = NAMES[dice.roll(7)];
+        lab = lab.with(loose, |it| it.before.values_mut().for_each(|it| it.removal = Removal::Any));
+    }
     if dice.roll(4) == 0 {
         lab = lab.template("final", "Thing", &[]).orders("final", NAMES[0]).deleting("final");
     }
@@ -195,6 +206,7 @@ pub(super) fn all(generated: u64) -> Vec<Subject> {
     let one = |name: &str, lab: Lab| Subject::of_labs(name, &[lab], &specs());
     let mut all = vec![
         one("chain", chain()),
+        one("loose", loose()),
         one("diamond", diamond()),
         one("condition", conditional()),
         one("fleet", fleet()),

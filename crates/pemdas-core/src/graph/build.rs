@@ -6,7 +6,8 @@ use super::{AlsoLink, AlsoOrigin, Graph, OWN_ROOT, SequenceLink, SequenceReason,
 use crate::suggest;
 use crate::{
     blueprint::{
-        AlsoEdge, Blueprint, Body, Clause, Node, RootTarget, SequenceEdge, WantedShape, WantedShapeForm,
+        AlsoEdge, Blueprint, Body, Clause, Node, Removal, RootTarget, SequenceEdge, WantedShape,
+        WantedShapeForm,
     },
     diagnostic::{Diagnostic, Span},
 };
@@ -171,6 +172,7 @@ impl<'a> Builder<'a> {
             until_span: edge.until.as_ref().map(|it| it.span.clone()),
             extract: edge.extract.is_some(),
             each: edge.each,
+            removal: edge.removal,
             span: edge.span.clone(),
         });
     }
@@ -207,6 +209,7 @@ impl<'a> Builder<'a> {
                     until_span: None,
                     extract: false,
                     each: false,
+                    removal: Removal::default(),
                     span: link.span.clone(),
                 });
             }

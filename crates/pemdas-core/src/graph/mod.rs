@@ -26,7 +26,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    blueprint::Blueprint,
+    blueprint::{Blueprint, Removal},
     diagnostic::{Diagnostic, Span},
 };
 
@@ -130,6 +130,9 @@ pub struct SequenceLink {
     pub extract: bool,
     /// Whether it goes from member to member.
     pub each: bool,
+    /// Which of the two ends is removed first.
+    #[serde(default, skip_serializing_if = "Removal::is_default")]
+    pub removal: Removal,
     /// Where it is written.
     pub span: Span,
 }

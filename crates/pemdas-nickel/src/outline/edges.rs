@@ -42,7 +42,11 @@ impl Outliner<'_> {
                     "until" => edge.until = self.shape(&place),
                     "extract" => edge.extract = self.function(&place),
                     "each" => edge.each = self.flag(&place).unwrap_or_default(),
-                    _ => self.unknown_field(&place, "a Sequence edge", &["until", "extract", "each"]),
+                    "removal" => edge.removal = self.choice(&place),
+                    _ => {
+                        let known = ["until", "extract", "each", "removal"];
+                        self.unknown_field(&place, "a Sequence edge", &known);
+                    }
                 }
             }
             edges.insert(field.name, edge);

@@ -156,7 +156,7 @@ impl Outliner<'_> {
         }
     }
 
-    fn choice<T: DeserializeOwned + Default>(&mut self, spot: &Spot) -> T {
+    pub(super) fn choice<T: DeserializeOwned + Default>(&mut self, spot: &Spot) -> T {
         self.value(spot).and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
     }
 

@@ -19,6 +19,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::{Outcome, cluster::Cluster, could_not_run};
 use crate::{
+    footprint,
     operate::{Operation, Wanted, Workers},
     serve::{self, Pages},
     terminal::Colour,
@@ -140,7 +141,9 @@ impl Run {
             machine: Machine::real(),
         };
         let operation = Operation::start(client, Arc::new(workers), wanted, metrics, ready);
+        let small = tokio::spawn(footprint::kept_small());
         stop.await;
+        small.abort();
         tracing::info!("the operator stops");
         operation.stop().await;
         drop(stop_serving);

@@ -178,6 +178,32 @@ fn data_flows_along_a_chain_and_removal_goes_back() {
 }
 
 #[test]
+fn a_chain_that_may_go_in_any_order_needs_no_finalizer() {
+    let _running = shared();
+    let space = Space::new("loose");
+    let edge = |from: &str| format!("before.{from}.extract = fun live => live.metadata.uid");
+    let loose =
+        |from: &str| format!("before.{from} = {{ extract = fun live => live.metadata.uid, removal = 'Any }}");
+    let blueprint = CHAIN.replace(&edge("a"), &loose("a")).replace(&edge("b"), &loose("b"));
+    space.blueprint("blueprint", &blueprint);
+    space.runs("blueprint");
+    let since = Instant::now();
+    space.instance("Chain", "one", &json!({ "value": "v" }));
+    space.ready("Chain", "one");
+    let took = since.elapsed();
+    a_while();
+    let asked = without_passing(space.requests(), 1, took);
+    assert_eq!(asked.len(), 4, "three objects and a status: {asked:?}");
+    let before = space.requests().len();
+    space.kubectl(&["delete", space.kind("Chain").as_str(), "one"]).unwrap();
+    for name in ["one-a", "one-b", "one-c"] {
+        space.gone("configmap", name);
+    }
+    a_while();
+    assert_eq!(space.requests().split_off(before), [""; 0], "it is left to the garbage collector");
+}
+
+#[test]
 fn a_restart_writes_nothing() {
     let _alone = exclusive();
     let (space, _) = fan_out("restart");

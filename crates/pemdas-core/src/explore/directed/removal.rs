@@ -9,7 +9,7 @@ use crate::blueprint::{OnDelete, Replace};
 use crate::decide::decide;
 use crate::explore::lab::{Lab, key};
 use crate::explore::sim::Sim;
-use crate::explore::zoo::{chain, diamond, drain, job, renamed, replaced};
+use crate::explore::zoo::{chain, diamond, drain, job, loose, renamed, replaced};
 use crate::world::{Fact, Finalizers, Lease};
 
 pub(super) fn a_renamed_node_keeps_its_object() {
@@ -235,6 +235,26 @@ pub(super) fn what_the_garbage_collector_takes_is_left_to_it() {
     sim.settle();
     assert!(sim.root().is_none() && there(&sim, "Thing", "a-a"), "nobody collects garbage in this world");
     assert!(sim.deleted.is_empty(), "{:?}", sim.deleted);
+}
+
+/// What the edges say nothing about needs neither finalizer nor waiting, and is made in order all the same.
+pub(super) fn edges_may_leave_the_removal_open() {
+    let mut sim = Sim::new(&[loose()], &json!({ "v": 1 }));
+    sim.asleep.push(key("Thing", "a-a"));
+    sim.settle();
+    assert!(!there(&sim, "Thing", "a-b"), "b comes after a");
+    sim.asleep.clear();
+    assert!(sim.settle() && sim.is_ready() && sim.root().unwrap().finalizers.is_empty());
+    delete_root(&mut sim);
+    sim.settle();
+    assert!(sim.root().is_none() && sim.deleted.is_empty(), "it is left to the garbage collector");
+    clean(&sim);
+    let mut sim = at_rest(&[loose().named_by("a", "root.spec.v")], json!({ "v": 1 }));
+    sim.asleep.push(key("Thing", "a-b"));
+    sim.set_spec(&json!({ "v": 2 }));
+    sim.settle();
+    assert!(!there(&sim, "Thing", "a-a-1") && there(&sim, "Thing", "a-a-2"), "b does not hold it");
+    clean(&sim);
 }
 
 pub(super) fn a_root_deleted_without_its_objects_leaves_them() {
