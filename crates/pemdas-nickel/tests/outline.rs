@@ -5,7 +5,7 @@
 mod reading;
 
 use pemdas_core::blueprint::{
-    Blueprint, Body, NamePart, NameSegment, RootTarget, StaticText, WantedShapeForm,
+    Blueprint, Body, NamePart, NameSegment, Removal, RootTarget, StaticText, WantedShapeForm,
 };
 use pemdas_core::diagnostic::Diagnostic;
 use pemdas_core::shape::Shape;
@@ -117,6 +117,18 @@ fn a_clause_stands_where_it_means_something() {
     ] {
         nodes_give(&format!("x = {{ {node} }}"), &[("PM0205", clause)]);
     }
+}
+
+#[test]
+fn an_edge_says_which_end_goes_first_or_that_either_may() {
+    let edge =
+        |clause: &str| format!("y = {{ value = 1 }}, x = {{ value = null, before.y = {{ {clause} }} }}");
+    nodes_give(&edge("removal = 'Never"), &[("PM0206", "'Never")]);
+    nodes_give(&edge("removals = 'Any"), &[("PM0204", "removals")]);
+    clean_nodes(&edge("removal = 'Reverse"));
+    let nodes = edge("removal = 'Any");
+    let blueprint = clean(&sources(&format!("{{ name = \"test\", nodes = {{ {nodes} }} }} | Blueprint")));
+    assert_eq!(blueprint.nodes["x"].before["y"].removal, Removal::Any);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::{
 use crate::{Error, functions::Functions, tracee::Tracee};
 
 /// What comes before that is the start: flags, certificates, discovery, the first blueprint, and the first instance of the benchmark.
-const START: Duration = Duration::from_secs(7);
+const START: Duration = Duration::from_secs(4);
 /// How often the list is written if it has grown: nobody says when the end has come.
 const WRITE: Duration = Duration::from_secs(1);
 /// Between two looks at whether a breakpoint was met.

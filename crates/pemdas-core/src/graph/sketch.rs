@@ -13,7 +13,7 @@
 use crate::{
     blueprint::{
         Absent, AlsoEdge, Blueprint, Body, Clause, Function, KindVersion, NamePart, NameSegment, Node,
-        ObjectIdentity, Observe, Once, OwnedKind, Read, Removal, Replace, Report, Root, RootTarget, Scope,
+        ObjectIdentity, Observe, Once, OwnedKind, Read, Replace, Report, Root, RootTarget, Scope,
         SequenceEdge, StaticText, Template, WantedShape, WantedShapeForm,
     },
     diagnostic::{Diagnostic, Span},
@@ -186,7 +186,6 @@ fn before(words: &[Word<'_>]) -> (String, SequenceEdge) {
         match word.text {
             "extract" => edge.extract = Some(function(word, &[])),
             "each" => edge.each = true,
-            "any" => edge.removal = Removal::Any,
             "until" => edge.until = Some(wanted(rest.next().expect("a shape"))),
             other => panic!("no part of an edge: {other}"),
         }
