@@ -54,11 +54,11 @@ use removal::{
     a_late_answer_brings_no_root_back, a_list_of_an_earlier_lease_does_not_count,
     a_one_off_that_ended_uses_nothing, a_renamed_node_keeps_its_object,
     a_replacement_is_ready_before_the_old_goes, a_root_deleted_without_its_objects_leaves_them,
-    a_terminating_namespace_ends, an_attempt_makes_what_comes_later_due, edges_may_leave_the_removal_open,
-    objects_of_a_root_that_was_not_seen_going_are_left, the_finalizer_comes_first,
-    the_nodes_of_the_deletion_run_first, what_holds_a_root_for_another_blueprint_stays_on,
-    what_holds_the_root_of_another_stays_on, what_is_to_stay_stays,
-    what_the_garbage_collector_takes_is_left_to_it, with_before_the_old_goes_first,
+    a_terminating_namespace_ends, an_attempt_makes_what_comes_later_due, an_order_of_removal_may_come_and_go,
+    edges_may_leave_the_removal_open, objects_of_a_root_that_was_not_seen_going_are_left,
+    the_finalizer_comes_first, the_nodes_of_the_deletion_run_first,
+    what_holds_a_root_for_another_blueprint_stays_on, what_holds_the_root_of_another_stays_on,
+    what_is_to_stay_stays, what_the_garbage_collector_takes_is_left_to_it, with_before_the_old_goes_first,
 };
 use report::{
     a_failure_of_an_older_generation_is_not_told, a_gate_waits_for_a_human,
@@ -220,4 +220,5 @@ properties! {
     an_instance_without_a_revision_that_runs_is_told,
     an_object_in_the_way_of_a_template_that_reads_everything_is_told,
     an_old_ledger_that_cannot_be_read_is_told,
+    an_order_of_removal_may_come_and_go,
 }

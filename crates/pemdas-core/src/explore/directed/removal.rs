@@ -257,6 +257,39 @@ pub(super) fn edges_may_leave_the_removal_open() {
     clean(&sim);
 }
 
+/// A revision may take the order away or bring it: what there is follows, and goes as the last one says.
+pub(super) fn an_order_of_removal_may_come_and_go() {
+    let ordered = |sim: &Sim| {
+        let held = !sim.root().unwrap().finalizers.is_empty();
+        let owned =
+            sim.claimed().iter().all(|(_, live, _)| live.body["metadata"]["ownerReferences"].is_array());
+        (held, !owned)
+    };
+    let mut sim = at_rest(&[loose(), chain()], json!({ "v": 1 }));
+    assert_eq!(ordered(&sim), (false, false));
+    sim.program = Some(1);
+    assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+    assert_eq!(ordered(&sim), (true, true));
+    delete_root(&mut sim);
+    sim.settle();
+    assert!(sim.root().is_none() && sim.claimed().is_empty());
+    assert_eq!(sim.deleted.len(), 3, "in its order: {:?}", sim.deleted);
+    clean(&sim);
+    let mut sim = at_rest(&[chain(), loose()], json!({ "v": 1 }));
+    sim.program = Some(1);
+    assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+    // The finalizer stays: to take it off would be one more write, and whoever deletes the root does it.
+    assert_eq!(ordered(&sim), (true, false));
+    delete_root(&mut sim);
+    sim.settle();
+    assert!(
+        sim.root().is_none() && sim.deleted.is_empty(),
+        "the garbage collector has them: {:?}",
+        sim.deleted
+    );
+    clean(&sim);
+}
+
 pub(super) fn a_root_deleted_without_its_objects_leaves_them() {
     let lab = chain().template("job", "Job", &[]).once("job").also("app", "job");
     let mut sim = at_rest(&[lab], json!({ "v": 1 }));
