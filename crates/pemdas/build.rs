@@ -48,7 +48,7 @@ fn gather_pages(folder: &Path, out: &Path) -> io::Result<()> {
     fs::write(out.join("pages.rs"), format!("&[\n{rows}]\n"))
 }
 
-/// Whether the linker knows these arguments: `rust-lld` does, which is what rustc uses on Linux unless it is told otherwise.
+/// Whether the linker knows these arguments: `rust-lld` does, which is what rustc uses on x86-64 Linux unless it is told otherwise.
 fn linker_takes(arguments: &[String], out: &Path) -> io::Result<bool> {
     let source = out.join("nothing.rs");
     fs::write(&source, "fn main() {}\n")?;
