@@ -39,6 +39,8 @@ pub(crate) struct Measured {
     pub(crate) count: usize,
     pub(crate) seconds: f64,
     pub(crate) processor_seconds: f64,
+    /// Of the control plane.
+    pub(crate) plane_seconds: f64,
     pub(crate) peak_megabytes: f64,
     /// Of its children.
     pub(crate) worker_megabytes: f64,
@@ -80,7 +82,7 @@ async fn work(
     plane.quiet().await?;
 
     let names: Vec<String> = (0..count).map(|it| format!("i-{it:05}")).collect();
-    let used = running.processor_seconds();
+    let (used, plane_used) = (running.processor_seconds(), running.plane_seconds());
     let began = Instant::now();
     let (made, all_ready) =
         futures::join!(create(plane, shape, &names), wait_for(&ready, count + 1, PATIENCE, running));
@@ -89,6 +91,7 @@ async fn work(
     let seconds = began.elapsed().as_secs_f64();
     let created = counts(&plane.quiet().await?);
     let processor_seconds = running.processor_seconds() - used;
+    let plane_seconds = running.plane_seconds() - plane_used;
 
     tokio::time::sleep(Duration::from_secs(5)).await;
     let idle = counts(&plane.requests()?);
@@ -102,6 +105,7 @@ async fn work(
         count,
         seconds,
         processor_seconds,
+        plane_seconds,
         peak_megabytes,
         worker_megabytes,
         created,

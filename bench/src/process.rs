@@ -48,8 +48,16 @@ impl Running {
 
     /// The seconds of processor time that it and its children have used.
     pub(crate) fn processor_seconds(&self) -> f64 {
-        let ticks: u64 = family(self.child.id()).values().map(|it| it.ticks).sum();
-        ticks as f64 / rustix::param::clock_ticks_per_second() as f64
+        seconds(family(self.child.id()).values())
+    }
+
+    /// The seconds that the control plane has used: everything below this program but the operator.
+    pub(crate) fn plane_seconds(&self) -> f64 {
+        let (this, mut all) = (std::process::id(), family(std::process::id()));
+        all.remove(&this);
+        let its = family(self.child.id());
+        all.retain(|pid, _| !its.contains_key(pid));
+        seconds(all.values())
     }
 
     /// The most memory that it had, and the most that its children had, in megabytes.
@@ -92,6 +100,10 @@ struct Stat {
     parent: u32,
     /// Own time, and that of children that have ended.
     ticks: u64,
+}
+
+fn seconds<'a>(of: impl Iterator<Item = &'a Stat>) -> f64 {
+    of.map(|it| it.ticks).sum::<u64>() as f64 / rustix::param::clock_ticks_per_second() as f64
 }
 
 /// The process with all below it.

@@ -10,9 +10,10 @@ use crate::measure::Measured;
 /// One result in one line.
 pub(crate) fn line(it: &Measured) -> String {
     format!(
-        "  {:.2} s, {:.2} CPU s, {:.1} MB, {:.1} MB of workers, {:.2} requests each, repair {:.1} ms, restart {}",
+        "  {:.2} s, {:.2} CPU s, {:.2} of the control plane, {:.1} MB, {:.1} MB of workers, {:.2} requests each, repair {:.1} ms, restart {}",
         it.seconds,
         it.processor_seconds,
+        it.plane_seconds,
         it.peak_megabytes,
         it.worker_megabytes,
         each(it),
@@ -48,6 +49,7 @@ pub(crate) struct Turns {
 type Quantity = fn(&Measured) -> f64;
 const SECONDS: Quantity = |it| it.seconds;
 const PROCESSOR: Quantity = |it| it.processor_seconds;
+const PLANE: Quantity = |it| it.plane_seconds;
 const MEGABYTES: Quantity = |it| it.peak_megabytes;
 const WORKERS: Quantity = |it| it.worker_megabytes;
 const REPAIR: Quantity = |it| it.repair_milliseconds;
@@ -88,8 +90,8 @@ fn limit<'a>(results: &'a [Turns], of: &Turns) -> &'a Turns {
 /// All results as a table, with their ratios to the first operator's.
 pub(crate) fn markdown(results: &[Turns]) -> String {
     let mut text = String::from(
-        "| shape | N | operator | seconds | CPU seconds | peak MB | workers MB | requests each | idle 5 s | repair ms | restart |\n\
-         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+        "| shape | N | operator | seconds | CPU seconds | its control plane's | peak MB | workers MB | requests each | idle 5 s | repair ms | restart |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for turns in results {
         let (limit, it) = (limit(results, turns), turns.requests());
@@ -106,12 +108,13 @@ pub(crate) fn markdown(results: &[Turns]) -> String {
         };
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {} | {:.1} | {:.2} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {:.1} | {:.2} | {} | {} | {} |",
             it.shape.name(),
             it.count,
             it.operator,
             beside(SECONDS, 2),
             beside(PROCESSOR, 2),
+            beside(PLANE, 2),
             beside(MEGABYTES, 1),
             turns.median(WORKERS),
             each(it),
@@ -129,7 +132,7 @@ pub(crate) fn json(results: &[Turns]) -> Value {
         let (limit, it) = (limit(results, turns), turns.requests());
         let numbers = |of: &dyn Fn(Quantity) -> Value| {
             json!({
-                "seconds": of(SECONDS), "processor_seconds": of(PROCESSOR), "peak_megabytes": of(MEGABYTES),
+                "seconds": of(SECONDS), "processor_seconds": of(PROCESSOR), "plane_seconds": of(PLANE), "peak_megabytes": of(MEGABYTES),
                 "worker_megabytes": of(WORKERS), "repair_milliseconds": of(REPAIR),
             })
         };
@@ -167,6 +170,7 @@ mod tests {
             count: 2,
             seconds: *seconds,
             processor_seconds: 1.0,
+            plane_seconds: 9.0,
             peak_megabytes: 10.0,
             worker_megabytes: 0.0,
             created: BTreeMap::from([("patch".to_owned(), 12)]),
@@ -184,7 +188,7 @@ mod tests {
         let rows = markdown(&[limit, other]);
         let row = |name: &str| rows.lines().find(|it| it.contains(name)).unwrap().to_owned();
         assert!(
-            row("limit").starts_with("| chain | 2 | limit | 2.00 | 1.00 | 10.0 | 0.0 | 6.00 |"),
+            row("limit").starts_with("| chain | 2 | limit | 2.00 | 1.00 | 9.00 | 10.0 | 0.0 | 6.00 |"),
             "{rows}"
         );
         assert!(row("other").contains("| 3.00 (1.50x; 0.50 to 1.50) |"), "{rows}");

@@ -158,7 +158,7 @@ impl Table<'_> {
             let reach = if served.namespaced { Reach::Everywhere } else { Reach::Cluster };
             self.add(Who::Account, name, &served, "", &reach, None, SEE);
             if matches!(&node.body, Body::Root(root) if matches!(root.target, RootTarget::Owned(_))) {
-                self.add(Who::Account, name, &served, "/status", &reach, None, &["patch"]);
+                self.add(Who::Account, name, &served, "/status", &reach, None, &["update"]);
             }
         }
         let Some(object) = node.body.identity() else { return };

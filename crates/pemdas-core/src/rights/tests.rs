@@ -68,7 +68,7 @@ ran: template batch/v1 Job {root.metadata.name}
 * apps/deployments: get,list,watch,create,patch,delete (web)
 * batch/jobs: get,list,watch,create,patch,delete (ran)
 * example.com/foos: list,watch (foo)
-* example.com/foos/status: patch (foo)
+* example.com/foos/status: update (foo)
 ";
     assert_eq!(shown(&found.account), account);
     assert_eq!(shown(&found.operator), "* batch/jobs: patch (ran)\n* example.com/foos: patch (foo)\n");

@@ -15,7 +15,7 @@ use pemdas_core::{
     digest::Digest,
     graph::OWN_ROOT,
     program::{Program, Revision},
-    world::{KindKey, Live, WriteOutcome},
+    world::{KindKey, Live},
 };
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -24,37 +24,25 @@ use super::{
     Event, Hub,
     beside::Task,
     evaluations::Evaluations,
-    instances::Standing,
     lookouts::MAX_NAMESPACES,
     owners::Judged,
     past::{Past, no_sources},
+    reports::{Report, STATUS_ANNOTATION},
     rollout::Rolling,
 };
 use crate::{
-    call,
     compile::{Compiled, Problem, Verdict},
     crds::install::Kept,
     files::{self, Unreadable},
     identity::Identity,
     needs,
-    resource::Resource,
     revisions::{self, About, Content},
 };
 
 /// The annotation that names the ServiceAccount; without it, the namespace's `default`.
 pub(super) const ACCOUNT_ANNOTATION: &str = "pemdas.dev/service-account";
-/// The annotation in which people find what became of the blueprint.
-pub(crate) const STATUS_ANNOTATION: &str = "pemdas.dev/status";
 /// The annotation that says who makes the definitions of a blueprint's kinds: `create`, `await` or `publish`.
 const DEFINITIONS_ANNOTATION: &str = "pemdas.dev/crds";
-/// The annotation in which people find the definitions that they are to install.
-const PUBLISHED_ANNOTATION: &str = "pemdas.dev/definitions";
-/// Keeps a blueprint while instances of it live.
-pub(super) const BLUEPRINT_FINALIZER: &str = "pemdas.dev/blueprint";
-/// How long changes of how a blueprint is are gathered.
-const REPORT_AFTER: Duration = Duration::from_secs(1);
-/// How long until a report that failed is tried again.
-const REPORT_AGAIN: Duration = Duration::from_secs(5);
 /// Writes of one blueprint under way at once: fewer than those of all together.
 const MAX_OWN_FLIGHTS: usize = 96;
 /// The code of a revision that cannot be kept.
@@ -64,8 +52,6 @@ const UNREADABLE: &str = "PM0015";
 /// The code of a blueprint that no worker could be had for, and when it is read again.
 const NO_WORKER: &str = "PM0510";
 const READ_AGAIN: Duration = Duration::from_secs(30);
-/// How many problems are told on the ConfigMap.
-const MAX_PROBLEMS: usize = 10;
 
 /// A blueprint: its ConfigMap.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -93,10 +79,12 @@ pub(super) struct Running {
     /// By root.
     pub(super) programs: BTreeMap<String, Arc<Program>>,
     pub(super) evaluations: Evaluations,
+    /// The roots that are of a kind. Every object that is seen is held against them.
+    pub(super) roots: Vec<(KindKey, String)>,
     /// By owned kind: the name of its definition.
     pub(super) owned: BTreeMap<String, String>,
     /// The definitions, where people are to install them.
-    published: Option<String>,
+    pub(super) published: Option<String>,
     definitions: Vec<(Kept, Task)>,
 }
 
@@ -110,7 +98,7 @@ impl Running {
 /// A blueprint that was seen.
 pub(super) struct Loaded {
     pub(super) identity: Identity,
-    live: Arc<Live>,
+    pub(super) live: Arc<Live>,
     /// The digest of the files that were read last, or are being read.
     sources: Digest,
     /// The number of the last reading: an earlier one that ends later does not count.
@@ -141,12 +129,8 @@ pub(super) struct Loaded {
     pub(super) namespaces: BTreeSet<String>,
     /// The uids of roots that started nothing.
     pub(super) passed_over: BTreeSet<String>,
-    problems: Vec<Problem>,
-    told: Option<Value>,
-    /// Whether a report is being written: the next waits, so that they come in their order.
-    reporting: bool,
-    /// As of which version that was told: what a watch shows of before is no news.
-    told_at: u64,
+    pub(super) problems: Vec<Problem>,
+    pub(super) report: Report,
     /// Its writes under way.
     pub(super) flights: Arc<Semaphore>,
 }
@@ -173,9 +157,7 @@ impl Loaded {
             namespaces: namespaces(live),
             passed_over: BTreeSet::new(),
             problems: Vec::new(),
-            told: told(live),
-            reporting: false,
-            told_at: 0,
+            report: Report::found(live),
             flights: Arc::new(Semaphore::new(MAX_OWN_FLIGHTS)),
         }
     }
@@ -202,25 +184,10 @@ impl Loaded {
         &self.live
     }
 
-    /// Whether people were told of these problems already, perhaps by another process.
-    fn has_told(&self, problems: &[Problem]) -> bool {
-        let shown: Vec<_> = problems.iter().take(MAX_PROBLEMS).collect();
-        self.told.as_ref().is_some_and(|it| it[0]["problems"] == json!(shown))
-    }
-
     /// The roots that are of this kind.
     pub(super) fn roots_of(&self, kind: &KindKey) -> Vec<String> {
-        let Some(running) = &self.running else { return Vec::new() };
-        let nodes = running.blueprint.nodes.iter();
-        nodes
-            .filter(|(_, node)| {
-                running
-                    .blueprint
-                    .kind_of_root(&node.body)
-                    .is_some_and(|(api_version, name)| KindKey::new(&api_version, &name) == *kind)
-            })
-            .map(|(name, _)| name.clone())
-            .collect()
+        let roots = self.running.iter().flat_map(|it| &it.roots);
+        roots.filter(|(it, _)| it == kind).map(|(_, name)| name.clone()).collect()
     }
 
     /// Whether an object is a root: what a selector picks.
@@ -251,17 +218,12 @@ impl Hub {
         let loaded =
             self.blueprints.entry(name.clone()).or_insert_with(|| Loaded::new(identity.clone(), live));
         if std::mem::replace(&mut loaded.gone, false) {
-            loaded.told = None;
+            loaded.report.forget();
             loaded.passed_over.clear();
         }
         loaded.live = live.clone();
         if loaded.sources == sources {
-            // A hand was in what is told.
-            let old = live.resource_version < loaded.told_at;
-            let changed = !old && loaded.told.is_some() && told(live) != loaded.told;
-            if changed {
-                loaded.told = told(live);
-            }
+            let changed = loaded.report.was_edited(live);
             self.own_root(&name);
             if changed || live.terminating {
                 self.report_soon();
@@ -304,7 +266,7 @@ impl Hub {
                 let _ended = post.send(Event::ReadAgain(name, number)).await;
             });
         }
-        let news = broken(&verdict).filter(|_| !loaded.has_told(&verdict.problems));
+        let news = broken(&verdict).filter(|_| !loaded.report.has(&verdict.problems));
         loaded.problems = verdict.problems;
         loaded.read = true;
         if let Some(news) = news {
@@ -390,7 +352,7 @@ impl Hub {
         }
         tracing::info!(blueprint = %name, revision = revision.name, ordinal, "a revision runs");
         let Some(loaded) = self.blueprints.get(name) else { return };
-        if loaded.told.as_ref().is_none_or(|it| it[0]["revision"] != revision.name) {
+        if !loaded.report.names(&revision.name) {
             let message = format!("revision {} runs as number {ordinal}", revision.name);
             let event = Told { about: None, reason: "Runs".to_owned(), message, warning: false };
             self.beside.teller.tell(reference(&loaded.live), event);
@@ -436,7 +398,12 @@ impl Hub {
             let text = |at: &str| it.pointer(at).and_then(Value::as_str).map(str::to_owned);
             Some((text("/spec/names/kind")?, text("/metadata/name")?))
         });
+        let roots = compiled.blueprint.nodes.iter().filter_map(|(root, node)| {
+            let (api_version, kind) = compiled.blueprint.kind_of_root(&node.body)?;
+            Some((KindKey::new(&api_version, &kind), root.clone()))
+        });
         Running {
+            roots: roots.collect(),
             owned: owned.collect(),
             programs: programs(&compiled, &revision),
             evaluations: Evaluations::start(&self.settings.machine, compiled.evaluator, post, metrics),
@@ -450,13 +417,9 @@ impl Hub {
     /// Roots of kinds that were listed before the blueprint spoke of them as roots.
     pub(super) fn begin_roots(&mut self, name: &BlueprintName, identity: &Identity) {
         let Some(running) = self.blueprints.get(name).and_then(|it| it.running.as_ref()) else { return };
-        let roots = running.blueprint.nodes.iter().filter_map(|(root, node)| {
-            let (api_version, kind) = running.blueprint.kind_of_root(&node.body)?;
-            Some((root.clone(), KindKey::new(&api_version, &kind)))
-        });
         let mut found = Vec::new();
-        for (root, kind) in roots {
-            let seen = self.views.of(identity, &kind).flat_map(|it| it.objects.values());
+        for (kind, root) in &running.roots {
+            let seen = self.views.of(identity, kind).flat_map(|it| it.objects.values());
             found.extend(seen.map(|it| (root.clone(), it.clone())));
         }
         // In the same order whenever it is done again.
@@ -481,122 +444,6 @@ impl Hub {
         for root in own.cloned().collect::<Vec<_>>() {
             self.root_of(name, &root, &live);
         }
-    }
-
-    /// Tells how the blueprints are, a little later: what changes meanwhile is told together.
-    pub(super) fn report_soon(&mut self) {
-        if std::mem::replace(&mut self.report_due, true) {
-            return;
-        }
-        let post = self.post.clone();
-        tokio::spawn(async move {
-            tokio::time::sleep(REPORT_AFTER).await;
-            let _ended = post.send(Event::Report).await;
-        });
-    }
-
-    /// By blueprint: the definitions of kinds that another one serves.
-    fn rivals(&self) -> BTreeMap<BlueprintName, BTreeMap<String, String>> {
-        let mut found: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
-        for (name, loaded) in &self.blueprints {
-            for crd in loaded.running.iter().flat_map(|it| it.owned.values()) {
-                let Some(rival) = self.rival(name, crd) else { continue };
-                let text = format!("the kind of {crd} belongs to the blueprint {rival}");
-                found.entry(name.clone()).or_default().insert(crd.clone(), text);
-            }
-        }
-        found
-    }
-
-    /// Writes on the ConfigMaps how the blueprints are, where that changed.
-    pub(super) fn report(&mut self) {
-        self.report_due = false;
-        let Some(resource) = Resource::built_in("v1", "ConfigMap") else { return };
-        let client = self.clients.of(&Identity::Pemdas);
-        let rivals = self.rivals();
-        // Of what was not read yet nothing is known: what another process told stands.
-        for (name, loaded) in self.blueprints.iter_mut().filter(|(_, it)| it.read && !it.gone) {
-            let counts = self.instances.count(name);
-            let total: usize = counts.values().sum();
-            let live = loaded.live.clone();
-            let mut definitions = loaded.definitions.clone();
-            definitions.extend(rivals.get(name).cloned().unwrap_or_default());
-            let mut status = json!({
-                "revision": loaded.running.as_ref().map(|it| it.revision.name.clone()),
-                "ordinal": loaded.running.as_ref().map(|it| it.revision.ordinal),
-                "account": loaded.identity.to_string(),
-                "instances": {
-                    "total": total,
-                    "ready": counts.get(&Standing::Ready).copied().unwrap_or(0),
-                    "stalled": counts.get(&Standing::Stalled).copied().unwrap_or(0),
-                },
-                "definitions": definitions,
-                "missing": loaded.missing.iter().take(MAX_PROBLEMS).collect::<Vec<_>>(),
-                "problems": loaded.problems.iter().take(MAX_PROBLEMS).collect::<Vec<_>>(),
-            });
-            if !loaded.namespaces.is_empty() {
-                status["namespaces"] = json!(loaded.namespaces);
-            }
-            if let Some(rollout) = loaded.rolling.told() {
-                status["rollout"] = rollout.clone();
-            }
-            let published = loaded.running.as_ref().and_then(|it| it.published.clone());
-            // An instance whose root is the ConfigMap itself holds it with finalizers of its own.
-            let own = loaded.running.as_ref().is_some_and(|it| it.programs.contains_key(OWN_ROOT));
-            // While no revision runs, nobody knows whether there are instances.
-            let unknown = loaded.running.is_none() && live.finalizers.contains(BLUEPRINT_FINALIZER);
-            let held = (total > 0 || unknown) && !own && !mutant!(BlueprintUnheld);
-            let wanted = json!([status, held, published]);
-            if loaded.reporting || loaded.told.as_ref() == Some(&wanted) {
-                continue;
-            }
-            tracing::debug!(blueprint = %name, total, held, "how a blueprint is is told");
-            loaded.told = Some(wanted);
-            loaded.reporting = true;
-            let mut body = json!({
-                "apiVersion": "v1", "kind": "ConfigMap",
-                "metadata": {
-                    "name": name.name, "namespace": name.namespace,
-                    "annotations": { STATUS_ANNOTATION: status.to_string() },
-                },
-            });
-            if let Some(published) = published {
-                body["metadata"]["annotations"][PUBLISHED_ANNOTATION] = json!(published);
-            }
-            if held {
-                body["metadata"]["finalizers"] = json!([BLUEPRINT_FINALIZER]);
-            }
-            // A server-side apply of our own fields: whoever applies the data keeps it.
-            let (client, resource) = (client.clone(), resource.clone());
-            let (post, name) = (self.post.clone(), name.clone());
-            tokio::spawn(async move {
-                let terms = call::Terms { uid: &live.uid, resource_version: None, force: true };
-                let done = call::change(&client, &resource, &live.key, "pemdas", &body, &terms).await;
-                let _ended = post.send(Event::Reported(name, done.outcome)).await;
-            });
-        }
-    }
-
-    /// A report was written, or has to be written again.
-    pub(super) fn reported(&mut self, name: &BlueprintName, outcome: &WriteOutcome) {
-        let Some(loaded) = self.blueprints.get_mut(name) else { return };
-        loaded.reporting = false;
-        if let WriteOutcome::Done(version) = outcome {
-            loaded.told_at = *version;
-        } else {
-            tracing::warn!(blueprint = %name, ?outcome, "how a blueprint is could not be told");
-            if mutant!(ReportOnce) {
-                return;
-            }
-            loaded.told = None;
-            let post = self.post.clone();
-            tokio::spawn(async move {
-                tokio::time::sleep(REPORT_AGAIN).await;
-                let _ended = post.send(Event::Report).await;
-            });
-            return;
-        }
-        self.report_soon();
     }
 }
 
@@ -657,13 +504,6 @@ fn reference(live: &Live) -> ObjectReference {
         uid: Some(live.uid.clone()),
         ..ObjectReference::default()
     }
-}
-
-/// What was told of a blueprint before, perhaps by another process.
-fn told(live: &Live) -> Option<Value> {
-    let status: Value = serde_json::from_str(live.annotation(STATUS_ANNOTATION)?).ok()?;
-    let published = live.annotation(PUBLISHED_ANNOTATION);
-    Some(json!([status, live.finalizers.contains(BLUEPRINT_FINALIZER), published]))
 }
 
 /// The namespaces that instances turned out to need, as an earlier process found.

@@ -18,6 +18,7 @@ use super::{
     Event, Hub,
     beside::{Task, reference},
     blueprints::BlueprintName,
+    reports::Tally,
     rollout::Seat,
     runway::UnderWay,
     views::{Purpose, View, ViewId},
@@ -71,10 +72,9 @@ pub(super) struct Instance {
 }
 
 /// How an instance is, for those who count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Standing {
     Ready,
-    #[default]
     Reconciling,
     Stalled,
     Removing,
@@ -132,14 +132,17 @@ impl Instances {
         self.by_blueprint.get(blueprint).into_iter().flatten().copied().collect()
     }
 
-    pub(super) fn count(&self, blueprint: &BlueprintName) -> BTreeMap<Standing, usize> {
-        let mut counts = BTreeMap::new();
-        for id in self.by_blueprint.get(blueprint).into_iter().flatten() {
-            if let Some(instance) = self.all.get(id) {
-                *counts.entry(instance.standing.unwrap_or_default()).or_insert(0) += 1;
-            }
+    /// How many instances of a blueprint there are; and whether each was looked at.
+    pub(super) fn tally(&self, blueprint: &BlueprintName) -> (Tally, bool) {
+        let (mut tally, mut judged) = (Tally::default(), true);
+        for instance in self.by_blueprint.get(blueprint).into_iter().flatten().filter_map(|it| self.get(*it))
+        {
+            tally.total += 1;
+            tally.ready += usize::from(instance.standing == Some(Standing::Ready));
+            tally.stalled += usize::from(instance.standing == Some(Standing::Stalled));
+            judged &= instance.standing.is_some();
         }
-        counts
+        (tally, judged)
     }
 
     /// Who wants to hear of an object besides the instance whose label it carries.

@@ -133,6 +133,17 @@ impl Views {
         worst.unwrap_or(if seen.is_empty() && !any { Sight::Forbidden } else { Sight::Synced })
     }
 
+    /// How an identity sees a kind wherever it looks.
+    pub(super) fn sight_of_all(&self, identity: &Identity, kind: &KindKey) -> Sight {
+        let places = self.lookout(identity, kind).into_iter().flat_map(|it| it.places.keys());
+        self.sight_of(identity, kind, &places.filter(|it| it.is_some()).cloned().collect())
+    }
+
+    /// Whether an identity sees all there is of a kind where it looks.
+    pub(super) fn sees_all(&self, identity: &Identity, kind: &KindKey) -> bool {
+        matches!(self.sight_of_all(identity, kind), Sight::Synced | Sight::NoSuchKind)
+    }
+
     /// As of when an identity was last told all there is of a kind in these places.
     fn listed_at(&self, identity: &Identity, kind: &KindKey, wanted: &BTreeSet<Option<String>>) -> u64 {
         let Some(lookout) = self.lookout(identity, kind) else { return 0 };
@@ -145,16 +156,6 @@ impl Views {
 }
 
 impl Lookout {
-    /// Whether nothing is asked and nothing that was to be seen is refused.
-    pub(super) fn is_settled(&self) -> bool {
-        let narrow = self.is_narrow();
-        self.places.iter().all(|(place, how)| match how {
-            Place::Watched(_) => true,
-            Place::Asking => false,
-            Place::Refused => place.is_none() && narrow,
-        })
-    }
-
     /// Whether it is shown namespaces, not the whole cluster.
     fn is_narrow(&self) -> bool {
         self.places.get(&None) == Some(&Place::Refused)
@@ -440,6 +441,8 @@ impl Hub {
                 self.tell_sight_to(instance, kind);
             }
         }
+        // Whether all instances were seen may be known now.
+        self.report_soon();
     }
 
     /// Drops what a blueprint does not speak of any more.

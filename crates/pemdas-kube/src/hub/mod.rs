@@ -12,7 +12,8 @@
 //! | `queue` | whose turn it is |
 //! | `past` | revisions that do not run any more, and what is left of them |
 //! | `owners` | which blueprint serves a kind |
-//! | `beside` | definitions, revisions, permissions, reports |
+//! | `beside` | definitions, revisions, permissions, what Services report |
+//! | `reports` | what people are told on the ConfigMap of a blueprint |
 //! | `rollout` | a new revision over the instances |
 //! | `runway` | who may write now |
 //! | `rest` | what is known of instances that nothing happens to |
@@ -27,6 +28,7 @@ mod lookouts;
 mod owners;
 mod past;
 mod queue;
+mod reports;
 mod rest;
 mod rollout;
 mod runway;
@@ -72,8 +74,9 @@ use views::{ViewId, Views};
 pub use beside::Beside;
 pub use instances::InstanceId;
 
-pub(crate) use blueprints::{BlueprintName, STATUS_ANNOTATION, live_account};
+pub(crate) use blueprints::{BlueprintName, live_account};
 pub(crate) use instances::instance_name;
+pub(crate) use reports::STATUS_ANNOTATION;
 pub(crate) use views::BLUEPRINT_LABEL;
 
 /// Events that wait for the loop.

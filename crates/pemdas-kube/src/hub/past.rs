@@ -13,7 +13,7 @@ use std::{
 use pemdas_core::{
     digest::Digest,
     packed::Packed,
-    world::{CLAIM_ANNOTATION, Claim, Fact, KindKey, LedgerFact, Live, ObjectKey, Sight},
+    world::{CLAIM_ANNOTATION, Claim, Fact, KindKey, LedgerFact, Live, ObjectKey},
 };
 use serde_json::{Value, json};
 
@@ -364,15 +364,6 @@ impl Hub {
     /// Whoever keeps and whoever prunes the revisions of a blueprint take turns.
     pub(super) fn turn_to_keep(&mut self, name: &BlueprintName) -> Arc<tokio::sync::Mutex<()>> {
         self.keeping.entry(name.clone()).or_default().clone()
-    }
-}
-
-impl super::views::Views {
-    /// Whether an identity sees all there is of a kind where it looks.
-    fn sees_all(&self, identity: &Identity, kind: &KindKey) -> bool {
-        let settled = |it: &super::views::View| matches!(it.sight, Sight::Synced | Sight::NoSuchKind);
-        self.lookout(identity, kind).is_some_and(super::lookouts::Lookout::is_settled)
-            && self.of(identity, kind).all(settled)
     }
 }
 

@@ -305,6 +305,8 @@ impl Hub {
             tracing::debug!(kind = %view.kind, namespace = view.namespace, ?sight, "a kind is seen differently");
             let (kind, users) = (view.kind.clone(), view.users.clone());
             self.tell_sight(&kind, &users);
+        } else {
+            self.report_soon();
         }
         self.tell_ready();
     }

@@ -81,10 +81,10 @@ fn to_create_costs_one_request_an_object_and_one_for_the_status() {
         asked,
         [
             "patch configmaps one",
-            "patch fans/status one",
             "patch secrets one",
             "patch serviceaccounts one",
-            "patch services one"
+            "patch services one",
+            "update fans/status one"
         ]
     );
 }
@@ -105,7 +105,7 @@ fn a_change_costs_what_depends_on_it_and_a_settled_instance_nothing() {
     a_while();
     let mut asked = without_passing(space.requests().split_off(before), 1, took);
     asked.sort();
-    assert_eq!(asked, ["patch configmaps one", "patch fans/status one", "patch secrets one"]);
+    assert_eq!(asked, ["patch configmaps one", "patch secrets one", "update fans/status one"]);
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn what_breaks_without_one_of_the_written_rules_is_told_by_name() {
     space.instance("Note", "one", &json!({ "value": "a", "where": space.name }));
     until("what needs the other rights only is made", || space.get("configmap", "one"));
     let lacks = format!(
-        "ServiceAccount {0}/default may not patch notes/status of {1} in namespace {0}",
+        "ServiceAccount {0}/default may not update notes/status of {1} in namespace {0}",
         space.name, space.group
     );
     until("the rule is named", || space.told("blueprint").filter(|it| it["missing"] == json!([lacks])));

@@ -1,0 +1,304 @@
+//! What people are told of a blueprint, on its ConfigMap, and what keeps that there.
+//!
+//! A process that starts finds what the one before it told. That stands until it knows better: what it has not listed it does not
+//! know to be gone, and what it has not looked at it does not know to be unwell.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use pemdas_core::{
+    graph::OWN_ROOT,
+    world::{KindKey, Live, Sight, WriteOutcome},
+};
+use serde_json::{Value, json};
+
+use super::{
+    Event, Hub,
+    blueprints::{BlueprintName, Loaded},
+    views::{Purpose, Views},
+};
+use crate::{call, compile::Problem, identity::Identity, resource::Resource};
+
+/// The annotation in which people find what became of the blueprint.
+pub(crate) const STATUS_ANNOTATION: &str = "pemdas.dev/status";
+/// The annotation in which people find the definitions that they are to install.
+const PUBLISHED_ANNOTATION: &str = "pemdas.dev/definitions";
+/// Keeps a blueprint while instances of it live.
+const BLUEPRINT_FINALIZER: &str = "pemdas.dev/blueprint";
+/// How long changes of how a blueprint is are gathered.
+const REPORT_AFTER: Duration = Duration::from_secs(1);
+/// How long until a report that failed is tried again.
+const REPORT_AGAIN: Duration = Duration::from_secs(5);
+/// How many reports may repeat what another process told of the instances.
+const MAX_REPEATS: u32 = 60;
+/// How many problems are told on the ConfigMap.
+const MAX_PROBLEMS: usize = 10;
+
+/// How many instances there are, as people are told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) total: usize,
+    pub(super) ready: usize,
+    pub(super) stalled: usize,
+}
+
+impl Tally {
+    fn read(told: &Value) -> Option<Self> {
+        let number = |name: &str| usize::try_from(told[0]["instances"][name].as_u64()?).ok();
+        Some(Self { total: number("total")?, ready: number("ready")?, stalled: number("stalled")? })
+    }
+}
+
+/// What another process told of the instances.
+#[derive(Debug)]
+struct Inherited {
+    tally: Tally,
+    repeats: u32,
+}
+
+impl Inherited {
+    /// What is told now, given what was counted: nothing is inherited any more once all is known, or after a time.
+    fn settle(it: &mut Option<Self>, counted: Tally, known: bool) -> Tally {
+        match it {
+            Some(inherited) if !known && inherited.repeats < MAX_REPEATS && !mutant!(CountsAtOnce) => {
+                inherited.repeats += 1;
+                inherited.tally
+            }
+            _ => {
+                *it = None;
+                counted
+            }
+        }
+    }
+}
+
+/// What was told of a blueprint.
+pub(super) struct Report {
+    told: Option<Value>,
+    inherited: Option<Inherited>,
+    /// Whether it is being written: the next waits, so that they come in their order.
+    writing: bool,
+    /// As of which version it was told: what a watch shows of before is no news.
+    version: u64,
+}
+
+impl Report {
+    /// What is found on a ConfigMap, perhaps told by another process.
+    pub(super) fn found(live: &Live) -> Self {
+        let told = told(live);
+        let tally = told.as_ref().and_then(Tally::read);
+        let inherited = tally.map(|tally| Inherited { tally, repeats: 0 });
+        Self { told, inherited, writing: false, version: 0 }
+    }
+
+    /// The ConfigMap is another one.
+    pub(super) fn forget(&mut self) {
+        (self.told, self.inherited) = (None, None);
+    }
+
+    /// Whether a hand was in what is told.
+    pub(super) fn was_edited(&mut self, live: &Live) -> bool {
+        let there = told(live);
+        let edited = live.resource_version >= self.version && self.told.is_some() && there != self.told;
+        if edited {
+            self.told = there;
+        }
+        edited
+    }
+
+    /// Whether people were told of these problems already.
+    pub(super) fn has(&self, problems: &[Problem]) -> bool {
+        let shown: Vec<_> = problems.iter().take(MAX_PROBLEMS).collect();
+        self.told.as_ref().is_some_and(|it| it[0]["problems"] == json!(shown))
+    }
+
+    /// Whether people were told that this revision runs.
+    pub(super) fn names(&self, revision: &str) -> bool {
+        self.told.as_ref().is_some_and(|it| it[0]["revision"] == revision)
+    }
+}
+
+/// What was told of a blueprint before, perhaps by another process.
+fn told(live: &Live) -> Option<Value> {
+    let status: Value = serde_json::from_str(live.annotation(STATUS_ANNOTATION)?).ok()?;
+    let published = live.annotation(PUBLISHED_ANNOTATION);
+    Some(json!([status, live.finalizers.contains(BLUEPRINT_FINALIZER), published]))
+}
+
+/// Whether there is no instance of a blueprint that was not seen, and nothing that is still to be learnt of those that were.
+fn has_seen_all(views: &Views, name: &BlueprintName, loaded: &Loaded) -> bool {
+    let Some(running) = &loaded.running else { return false };
+    let comes = |kind: &KindKey| views.sight_of_all(&loaded.identity, kind) == Sight::Unsynced;
+    // Whoever may not see the roots does not know of them. Of the rest, what may not be seen is not waited for.
+    running.roots.iter().all(|(it, _)| views.sees_all(&loaded.identity, it))
+        && !views.kinds_of(name, &loaded.identity).iter().any(comes)
+        && !views.all.values().any(|it| it.purpose != Purpose::Objects && it.sight == Sight::Unsynced)
+}
+
+impl Loaded {
+    /// Whether there is something to tell: it was read, and if it is sound, its revision is kept.
+    fn is_known(&self) -> bool {
+        self.read && (self.running.is_some() || self.problems.iter().any(|it| it.error))
+    }
+
+    fn status(&self, tally: Tally, rivals: Option<&BTreeMap<String, String>>) -> Value {
+        let mut definitions = self.definitions.clone();
+        definitions.extend(rivals.cloned().unwrap_or_default());
+        let mut status = json!({
+            "revision": self.running.as_ref().map(|it| it.revision.name.clone()),
+            "ordinal": self.running.as_ref().map(|it| it.revision.ordinal),
+            "account": self.identity.to_string(),
+            "instances": { "total": tally.total, "ready": tally.ready, "stalled": tally.stalled },
+            "definitions": definitions,
+            "missing": self.missing.iter().take(MAX_PROBLEMS).collect::<Vec<_>>(),
+            "problems": self.problems.iter().take(MAX_PROBLEMS).collect::<Vec<_>>(),
+        });
+        if !self.namespaces.is_empty() {
+            status["namespaces"] = json!(self.namespaces);
+        }
+        if let Some(rollout) = self.rolling.told() {
+            status["rollout"] = rollout.clone();
+        }
+        status
+    }
+}
+
+impl Hub {
+    /// Tells how the blueprints are, a little later: what changes meanwhile is told together.
+    pub(super) fn report_soon(&mut self) {
+        if std::mem::replace(&mut self.report_due, true) {
+            return;
+        }
+        let post = self.post.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(REPORT_AFTER).await;
+            let _ended = post.send(Event::Report).await;
+        });
+    }
+
+    /// By blueprint: the definitions of kinds that another one serves.
+    fn rivals(&self) -> BTreeMap<BlueprintName, BTreeMap<String, String>> {
+        let mut found: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
+        for (name, loaded) in &self.blueprints {
+            for crd in loaded.running.iter().flat_map(|it| it.owned.values()) {
+                let Some(rival) = self.rival(name, crd) else { continue };
+                let text = format!("the kind of {crd} belongs to the blueprint {rival}");
+                found.entry(name.clone()).or_default().insert(crd.clone(), text);
+            }
+        }
+        found
+    }
+
+    /// Writes on the ConfigMaps how the blueprints are, where that changed.
+    pub(super) fn report(&mut self) {
+        self.report_due = false;
+        let Some(resource) = Resource::built_in("v1", "ConfigMap") else { return };
+        let client = self.clients.of(&Identity::Pemdas);
+        let rivals = self.rivals();
+        let mut repeats = false;
+        // Of what is not known yet, what another process told stands.
+        for (name, loaded) in self.blueprints.iter_mut().filter(|(_, it)| it.is_known() && !it.gone) {
+            let (counted, judged) = self.instances.tally(name);
+            let seen_all = has_seen_all(&self.views, name, loaded);
+            let tally = Inherited::settle(&mut loaded.report.inherited, counted, seen_all && judged);
+            repeats |= loaded.report.inherited.is_some();
+            let live = loaded.live.clone();
+            let status = loaded.status(tally, rivals.get(name));
+            let published = loaded.running.as_ref().and_then(|it| it.published.clone());
+            // An instance whose root is the ConfigMap itself holds it with finalizers of its own.
+            let own = loaded.running.as_ref().is_some_and(|it| it.programs.contains_key(OWN_ROOT));
+            let unknown = !seen_all && live.finalizers.contains(BLUEPRINT_FINALIZER) && !mutant!(HeldOnSight);
+            let held = (counted.total > 0 || unknown) && !own && !mutant!(BlueprintUnheld);
+            let wanted = json!([status, held, published]);
+            if loaded.report.writing || loaded.report.told.as_ref() == Some(&wanted) {
+                continue;
+            }
+            tracing::debug!(blueprint = %name, total = counted.total, held, "how a blueprint is is told");
+            loaded.report.told = Some(wanted);
+            loaded.report.writing = true;
+            let mut body = json!({
+                "apiVersion": "v1", "kind": "ConfigMap",
+                "metadata": {
+                    "name": name.name, "namespace": name.namespace,
+                    "annotations": { STATUS_ANNOTATION: status.to_string() },
+                },
+            });
+            if let Some(published) = published {
+                body["metadata"]["annotations"][PUBLISHED_ANNOTATION] = json!(published);
+            }
+            if held {
+                body["metadata"]["finalizers"] = json!([BLUEPRINT_FINALIZER]);
+            }
+            // A server-side apply of our own fields: whoever applies the data keeps it.
+            let (client, resource) = (client.clone(), resource.clone());
+            let (post, name) = (self.post.clone(), name.clone());
+            tokio::spawn(async move {
+                let terms = call::Terms { uid: &live.uid, resource_version: None, force: true };
+                let done = call::change(&client, &resource, &live.key, "pemdas", &body, &terms).await;
+                let _ended = post.send(Event::Reported(name, done.outcome)).await;
+            });
+        }
+        if repeats {
+            self.report_soon();
+        }
+    }
+
+    /// A report was written, or has to be written again.
+    pub(super) fn reported(&mut self, name: &BlueprintName, outcome: &WriteOutcome) {
+        let Some(loaded) = self.blueprints.get_mut(name) else { return };
+        loaded.report.writing = false;
+        if let WriteOutcome::Done(version) = outcome {
+            loaded.report.version = *version;
+        } else {
+            tracing::warn!(blueprint = %name, ?outcome, "how a blueprint is could not be told");
+            if mutant!(ReportOnce) {
+                return;
+            }
+            loaded.report.told = None;
+            let post = self.post.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(REPORT_AGAIN).await;
+                let _ended = post.send(Event::Report).await;
+            });
+            return;
+        }
+        self.report_soon();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Inherited, MAX_REPEATS, Tally};
+
+    const OURS: Tally = Tally { total: 3, ready: 1, stalled: 0 };
+
+    #[test]
+    fn what_another_process_told_is_read_or_not_there() {
+        let told = |instances| Tally::read(&json!([{ "instances": instances }, true, null]));
+        let whole = told(json!({ "total": 3, "ready": 2, "stalled": 1 }));
+        assert_eq!(whole, Some(Tally { total: 3, ready: 2, stalled: 1 }));
+        for odd in [json!(null), json!({}), json!({ "total": -1, "ready": 2, "stalled": 1 }), json!("many")] {
+            assert_eq!(told(odd), None);
+        }
+    }
+
+    #[test]
+    fn what_another_process_told_stands_until_all_is_known() {
+        let theirs = Tally { total: 3, ready: 3, stalled: 0 };
+        let mut inherited = Some(Inherited { tally: theirs, repeats: 0 });
+        assert_eq!(Inherited::settle(&mut inherited, OURS, false), theirs);
+        assert_eq!(Inherited::settle(&mut inherited, OURS, true), OURS);
+        // What was known once is not forgotten when something new comes.
+        assert_eq!(Inherited::settle(&mut inherited, OURS, false), OURS);
+    }
+
+    #[test]
+    fn what_another_process_told_does_not_stand_for_ever() {
+        let mut inherited = Some(Inherited { tally: Tally::default(), repeats: 0 });
+        for _ in 0..MAX_REPEATS {
+            assert_eq!(Inherited::settle(&mut inherited, OURS, false), Tally::default());
+        }
+        assert_eq!(Inherited::settle(&mut inherited, OURS, false), OURS);
+    }
+}
