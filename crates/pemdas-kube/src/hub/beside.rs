@@ -268,6 +268,7 @@ impl Hub {
         let Some(loaded) = self.blueprints.get_mut(&name) else { return };
         let complete = missing.is_empty();
         loaded.missing = missing;
+        loaded.reviewed = true;
         if !complete && !std::mem::replace(&mut loaded.review_due, true) {
             let post = self.post.clone();
             tokio::spawn(async move {

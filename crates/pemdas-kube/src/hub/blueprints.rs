@@ -112,6 +112,8 @@ pub(super) struct Loaded {
     pub(super) definitions: BTreeMap<String, String>,
     /// What the account may not do.
     pub(super) missing: Vec<String>,
+    /// Whether that was found out.
+    pub(super) reviewed: bool,
     /// Whether there is a time set to ask again for what is missing.
     pub(super) review_due: bool,
     /// By definition: whose its kind is, once that is known.
@@ -147,6 +149,7 @@ impl Loaded {
             running: None,
             definitions: BTreeMap::new(),
             missing: Vec::new(),
+            reviewed: false,
             review_due: false,
             judged: BTreeMap::new(),
             rolling: Rolling::default(),

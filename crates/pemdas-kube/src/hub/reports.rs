@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{
     Event, Hub,
-    blueprints::{BlueprintName, Loaded},
+    blueprints::{BlueprintName, Loaded, Running},
     views::{Purpose, Views},
 };
 use crate::{call, compile::Problem, identity::Identity, resource::Resource};
@@ -28,8 +28,8 @@ const BLUEPRINT_FINALIZER: &str = "pemdas.dev/blueprint";
 const REPORT_AFTER: Duration = Duration::from_secs(1);
 /// How long until a report that failed is tried again.
 const REPORT_AGAIN: Duration = Duration::from_secs(5);
-/// How many reports may repeat what another process told of the instances.
-const MAX_REPEATS: u32 = 60;
+/// For how many reports what another process told is left standing, at most: some minute.
+const PATIENCE: u32 = 60;
 /// How many problems are told on the ConfigMap.
 const MAX_PROBLEMS: usize = 10;
 
@@ -41,40 +41,12 @@ pub(super) struct Tally {
     pub(super) stalled: usize,
 }
 
-impl Tally {
-    fn read(told: &Value) -> Option<Self> {
-        let number = |name: &str| usize::try_from(told[0]["instances"][name].as_u64()?).ok();
-        Some(Self { total: number("total")?, ready: number("ready")?, stalled: number("stalled")? })
-    }
-}
-
-/// What another process told of the instances.
-#[derive(Debug)]
-struct Inherited {
-    tally: Tally,
-    repeats: u32,
-}
-
-impl Inherited {
-    /// What is told now, given what was counted: nothing is inherited any more once all is known, or after a time.
-    fn settle(it: &mut Option<Self>, counted: Tally, known: bool) -> Tally {
-        match it {
-            Some(inherited) if !known && inherited.repeats < MAX_REPEATS && !mutant!(CountsAtOnce) => {
-                inherited.repeats += 1;
-                inherited.tally
-            }
-            _ => {
-                *it = None;
-                counted
-            }
-        }
-    }
-}
-
 /// What was told of a blueprint.
+#[derive(Default)]
 pub(super) struct Report {
     told: Option<Value>,
-    inherited: Option<Inherited>,
+    /// How often it may still be left standing, as another process told it.
+    patience: u32,
     /// Whether it is being written: the next waits, so that they come in their order.
     writing: bool,
     /// As of which version it was told: what a watch shows of before is no news.
@@ -84,15 +56,21 @@ pub(super) struct Report {
 impl Report {
     /// What is found on a ConfigMap, perhaps told by another process.
     pub(super) fn found(live: &Live) -> Self {
-        let told = told(live);
-        let tally = told.as_ref().and_then(Tally::read);
-        let inherited = tally.map(|tally| Inherited { tally, repeats: 0 });
-        Self { told, inherited, writing: false, version: 0 }
+        Self { told: told(live), patience: PATIENCE, ..Self::default() }
     }
 
     /// The ConfigMap is another one.
     pub(super) fn forget(&mut self) {
-        (self.told, self.inherited) = (None, None);
+        self.told = None;
+    }
+
+    /// Whether it is left as another process told it: while this one does not know enough to tell better, but not for ever.
+    fn stands(&mut self, knows: bool) -> bool {
+        if knows || self.told.is_none() || mutant!(TellsAtOnce) {
+            self.patience = 0;
+        }
+        self.patience = self.patience.saturating_sub(1);
+        self.patience > 0
     }
 
     /// Whether a hand was in what is told.
@@ -127,17 +105,31 @@ fn told(live: &Live) -> Option<Value> {
 /// Whether there is no instance of a blueprint that was not seen, and nothing that is still to be learnt of those that were.
 fn has_seen_all(views: &Views, name: &BlueprintName, loaded: &Loaded) -> bool {
     let Some(running) = &loaded.running else { return false };
-    let comes = |kind: &KindKey| views.sight_of_all(&loaded.identity, kind) == Sight::Unsynced;
-    // Whoever may not see the roots does not know of them. Of the rest, what may not be seen is not waited for.
-    running.roots.iter().all(|(it, _)| views.sees_all(&loaded.identity, it))
-        && !views.kinds_of(name, &loaded.identity).iter().any(comes)
-        && !views.all.values().any(|it| it.purpose != Purpose::Objects && it.sight == Sight::Unsynced)
+    let sight = |kind: &KindKey| views.sight_of_all(&loaded.identity, kind);
+    // Whoever may not see the roots does not know of them, and nobody counts them before it is known whose their kind is.
+    let judged =
+        |kind: &KindKey| running.owned.get(&kind.kind).is_none_or(|it| loaded.judged.contains_key(it));
+    let roots = running.roots.iter().all(|(kind, _)| match sight(kind) {
+        Sight::Synced => judged(kind),
+        Sight::NoSuchKind => true,
+        Sight::Unsynced | Sight::Forbidden => false,
+    });
+    // Of the rest, what may not be seen is not waited for.
+    roots
+        && views.kinds_of(name, &loaded.identity).iter().all(|it| sight(it) != Sight::Unsynced)
+        && views.all.values().all(|it| it.purpose == Purpose::Objects || it.sight != Sight::Unsynced)
 }
 
 impl Loaded {
     /// Whether there is something to tell: it was read, and if it is sound, its revision is kept.
     fn is_known(&self) -> bool {
         self.read && (self.running.is_some() || self.problems.iter().any(|it| it.error))
+    }
+
+    /// Whether what was told is of another revision, or of other problems.
+    fn is_other(&self) -> bool {
+        let other = |it: &Running| !self.report.names(&it.revision.name);
+        self.running.as_ref().is_some_and(other) || !self.report.has(&self.problems)
     }
 
     fn status(&self, tally: Tally, rivals: Option<&BTreeMap<String, String>>) -> Value {
@@ -194,25 +186,30 @@ impl Hub {
         let Some(resource) = Resource::built_in("v1", "ConfigMap") else { return };
         let client = self.clients.of(&Identity::Pemdas);
         let rivals = self.rivals();
-        let mut repeats = false;
-        // Of what is not known yet, what another process told stands.
+        let all_read = self.blueprints.values().all(|it| it.read || it.gone);
+        let mut waits = false;
         for (name, loaded) in self.blueprints.iter_mut().filter(|(_, it)| it.is_known() && !it.gone) {
-            let (counted, judged) = self.instances.tally(name);
-            let seen_all = has_seen_all(&self.views, name, loaded);
-            let tally = Inherited::settle(&mut loaded.report.inherited, counted, seen_all && judged);
-            repeats |= loaded.report.inherited.is_some();
+            let (tally, judged) = self.instances.tally(name);
+            // Where nobody's mark says whose a kind is, that is found out among all.
+            let seen_all = has_seen_all(&self.views, name, loaded) && (all_read || !loaded.awaits());
+            let knows = seen_all && judged && loaded.reviewed;
+            let other = loaded.is_other();
+            if loaded.report.stands(knows || other) {
+                waits = true;
+                continue;
+            }
             let live = loaded.live.clone();
             let status = loaded.status(tally, rivals.get(name));
             let published = loaded.running.as_ref().and_then(|it| it.published.clone());
             // An instance whose root is the ConfigMap itself holds it with finalizers of its own.
             let own = loaded.running.as_ref().is_some_and(|it| it.programs.contains_key(OWN_ROOT));
             let unknown = !seen_all && live.finalizers.contains(BLUEPRINT_FINALIZER) && !mutant!(HeldOnSight);
-            let held = (counted.total > 0 || unknown) && !own && !mutant!(BlueprintUnheld);
+            let held = (tally.total > 0 || unknown) && !own && !mutant!(BlueprintUnheld);
             let wanted = json!([status, held, published]);
             if loaded.report.writing || loaded.report.told.as_ref() == Some(&wanted) {
                 continue;
             }
-            tracing::debug!(blueprint = %name, total = counted.total, held, "how a blueprint is is told");
+            tracing::debug!(blueprint = %name, total = tally.total, held, "how a blueprint is is told");
             loaded.report.told = Some(wanted);
             loaded.report.writing = true;
             let mut body = json!({
@@ -237,7 +234,7 @@ impl Hub {
                 let _ended = post.send(Event::Reported(name, done.outcome)).await;
             });
         }
-        if repeats {
+        if waits {
             self.report_soon();
         }
     }
@@ -269,36 +266,29 @@ impl Hub {
 mod tests {
     use serde_json::json;
 
-    use super::{Inherited, MAX_REPEATS, Tally};
+    use super::{PATIENCE, Report};
 
-    const OURS: Tally = Tally { total: 3, ready: 1, stalled: 0 };
-
-    #[test]
-    fn what_another_process_told_is_read_or_not_there() {
-        let told = |instances| Tally::read(&json!([{ "instances": instances }, true, null]));
-        let whole = told(json!({ "total": 3, "ready": 2, "stalled": 1 }));
-        assert_eq!(whole, Some(Tally { total: 3, ready: 2, stalled: 1 }));
-        for odd in [json!(null), json!({}), json!({ "total": -1, "ready": 2, "stalled": 1 }), json!("many")] {
-            assert_eq!(told(odd), None);
-        }
+    fn found() -> Report {
+        Report { told: Some(json!([{}, true, null])), patience: PATIENCE, ..Report::default() }
     }
 
     #[test]
-    fn what_another_process_told_stands_until_all_is_known() {
-        let theirs = Tally { total: 3, ready: 3, stalled: 0 };
-        let mut inherited = Some(Inherited { tally: theirs, repeats: 0 });
-        assert_eq!(Inherited::settle(&mut inherited, OURS, false), theirs);
-        assert_eq!(Inherited::settle(&mut inherited, OURS, true), OURS);
+    fn what_another_process_told_stands_until_more_is_known() {
+        let mut report = found();
+        assert!(report.stands(false));
+        assert!(!report.stands(true));
         // What was known once is not forgotten when something new comes.
-        assert_eq!(Inherited::settle(&mut inherited, OURS, false), OURS);
+        assert!(!report.stands(false));
     }
 
     #[test]
     fn what_another_process_told_does_not_stand_for_ever() {
-        let mut inherited = Some(Inherited { tally: Tally::default(), repeats: 0 });
-        for _ in 0..MAX_REPEATS {
-            assert_eq!(Inherited::settle(&mut inherited, OURS, false), Tally::default());
-        }
-        assert_eq!(Inherited::settle(&mut inherited, OURS, false), OURS);
+        let mut report = found();
+        assert_eq!((0..2 * PATIENCE).filter(|_| report.stands(false)).count(), PATIENCE as usize - 1);
+    }
+
+    #[test]
+    fn what_nobody_told_is_told_at_once() {
+        assert!(!Report { patience: PATIENCE, ..Report::default() }.stands(false));
     }
 }
