@@ -20,7 +20,7 @@ pub struct Rule {
 }
 
 /// The order of verbs.
-const VERBS: &[&str] = &["get", "list", "watch", "create", "patch", "delete", "bind"];
+const VERBS: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete", "bind"];
 
 /// Where a role has to be: in a namespace, or in the whole cluster.
 fn place(reach: &Reach, home: &str) -> Option<String> {
@@ -61,8 +61,8 @@ pub fn rules(rights: &BTreeMap<Right, BTreeSet<String>>, home: &str) -> BTreeMap
                     || (namespace.is_some()
                         && (allowed(&wide, None, verb) || (name.is_some() && allowed(&wide, *name, verb))))
             };
-            let own: Vec<&'static str> =
-                VERBS.iter().copied().filter(|it| verbs.contains_key(it) && !told(it)).collect();
+            let mut own: Vec<&'static str> = verbs.keys().copied().filter(|it| !told(it)).collect();
+            own.sort_by_key(|verb| VERBS.iter().position(|it| it == verb));
             if own.is_empty() {
                 continue;
             }
