@@ -182,6 +182,11 @@ impl Loaded {
         policy(&self.live) != Policy::Create
     }
 
+    /// When its ConfigMap was made, in the words of the server.
+    pub(super) fn created(&self) -> &str {
+        self.live.body.pointer("/metadata/creationTimestamp").and_then(Value::as_str).unwrap_or_default()
+    }
+
     /// Its ConfigMap.
     pub(super) fn live(&self) -> &Live {
         &self.live

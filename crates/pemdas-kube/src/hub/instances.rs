@@ -61,6 +61,8 @@ pub(super) struct Instance {
     pub(super) following: Option<(Place, Task)>,
     /// Ready, stalled or neither, as of its last turn.
     pub(super) standing: Option<Standing>,
+    /// Whether it was ever judged by all that it has to see.
+    pub(super) judged: bool,
     /// How far it was when it had nothing to do, while it is not put to rest yet.
     pub(super) rests: Option<u64>,
     /// Its place on the runway, while it thinks.
@@ -140,7 +142,7 @@ impl Instances {
             tally.total += 1;
             tally.ready += usize::from(instance.standing == Some(Standing::Ready));
             tally.stalled += usize::from(instance.standing == Some(Standing::Stalled));
-            judged &= instance.standing.is_some();
+            judged &= instance.judged;
         }
         (tally, judged)
     }
@@ -459,6 +461,7 @@ impl Hub {
             stopped: BTreeMap::new(),
             following: None,
             standing: None,
+            judged: false,
             rests: None,
             place: None,
             moving: None,

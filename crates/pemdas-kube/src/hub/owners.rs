@@ -3,10 +3,11 @@
 //! A definition says who made it, and whoever looks after it is told ([`crate::crds::install`]). Where nobody of us made it, because
 //! all blueprints that own the kind wait for somebody's definition, the oldest ConfigMap owns it.
 
+use super::{
+    Hub,
+    blueprints::{BlueprintName, Loaded},
+};
 use pemdas_core::blueprint::{Body, RootTarget};
-use serde_json::Value;
-
-use super::{Hub, blueprints::BlueprintName};
 
 /// How it stands with a definition, as far as serving its kind goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +16,40 @@ pub(super) enum Judged {
     Ours,
     /// Another blueprint made it.
     Anothers,
+}
+
+/// Another blueprint that comes first where several own a kind.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Rival<'a> {
+    Certain(&'a BlueprintName),
+    /// One that was not read yet, so that nobody knows what it owns.
+    Possible,
+    None,
+}
+
+/// By whom a blueprint is preceded: the age of each, its name, and whether it owns the kind, if that is known.
+fn rival<'a>(
+    ours: (&str, &BlueprintName),
+    others: impl Iterator<Item = ((&'a str, &'a BlueprintName), Option<bool>)>,
+) -> Rival<'a> {
+    let mut found = Rival::None;
+    for ((_, name), owns) in others.filter(|(it, _)| *it < ours) {
+        match owns {
+            Some(true) => return Rival::Certain(name),
+            Some(false) => {}
+            None => found = Rival::Possible,
+        }
+    }
+    found
+}
+
+impl Loaded {
+    /// Whether it owns a kind as far as it knows itself.
+    fn owns(&self, crd: &str) -> Option<bool> {
+        let Some(running) = &self.running else { return self.read.then_some(false) };
+        let owned = running.owned.values().any(|it| it == crd);
+        Some(owned && self.judged.get(crd) != Some(&Judged::Anothers))
+    }
 }
 
 impl Hub {
@@ -43,31 +78,22 @@ impl Hub {
         if loaded.gone {
             return true;
         }
-        let ours = loaded.judged.get(crd) == Some(&Judged::Ours);
-        ours && (self.knows_blueprints() || !loaded.awaits()) && self.rival(blueprint, crd).is_none()
+        if loaded.judged.get(crd) != Some(&Judged::Ours) {
+            return false;
+        }
+        match self.rival(blueprint, crd) {
+            Rival::Certain(_) => false,
+            // That matters only where nobody's mark decides.
+            Rival::Possible => !loaded.awaits(),
+            Rival::None => self.knows_blueprints() || !loaded.awaits(),
+        }
     }
 
-    /// The blueprint that owns a kind instead of this one, where the definition does not say; also one that may turn out to.
-    pub(super) fn rival(&self, blueprint: &BlueprintName, crd: &str) -> Option<&BlueprintName> {
-        let loaded = self.blueprints.get(blueprint)?;
-        let age = |name: &BlueprintName| {
-            let live = self.blueprints.get(name).map(|it| it.live().clone());
-            let created = live.and_then(|it| {
-                it.body.pointer("/metadata/creationTimestamp").and_then(Value::as_str).map(str::to_owned)
-            });
-            (created.unwrap_or_default(), name.clone())
-        };
-        let mut others = self.blueprints.iter().filter(|(name, it)| *name != blueprint && !it.gone);
-        let rivals = |other: &BlueprintName, it: &super::blueprints::Loaded| {
-            let Some(running) = &it.running else {
-                // What it owns is not known yet: that matters only where nobody's mark decides.
-                return loaded.awaits() && !it.read;
-            };
-            running.owned.values().any(|it| it == crd)
-                && it.judged.get(crd) != Some(&Judged::Anothers)
-                && age(other) < age(blueprint)
-        };
-        others.find(|(name, it)| rivals(name, it)).map(|(name, _)| name)
+    /// Who owns a kind instead of this blueprint, where the definition does not say.
+    pub(super) fn rival(&self, blueprint: &BlueprintName, crd: &str) -> Rival<'_> {
+        let Some((name, ours)) = self.blueprints.get_key_value(blueprint) else { return Rival::None };
+        let others = self.blueprints.iter().filter(|(_, it)| !it.gone);
+        rival((ours.created(), name), others.map(|(name, it)| ((it.created(), name), it.owns(crd))))
     }
 
     /// A kind may have another owner now.
@@ -91,5 +117,38 @@ impl Hub {
             loaded.passed_over.clear();
         }
         self.begin_roots(name, &identity);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BlueprintName, Rival, rival};
+
+    fn named(name: &str) -> BlueprintName {
+        BlueprintName::new("team", name)
+    }
+
+    #[test]
+    fn the_oldest_of_those_that_own_a_kind_has_it() {
+        let (a, b, c) = (named("a"), named("b"), named("c"));
+        let all = [(("2", &a), Some(true)), (("1", &b), Some(false)), (("1", &c), Some(true))];
+        assert_eq!(rival(("2", &a), all.into_iter()), Rival::Certain(&c));
+        assert_eq!(rival(("1", &c), all.into_iter()), Rival::None);
+    }
+
+    #[test]
+    fn among_equally_old_ones_the_name_decides() {
+        let (a, b) = (named("a"), named("b"));
+        let all = [(("1", &a), Some(true)), (("1", &b), Some(true))];
+        assert_eq!(rival(("1", &a), all.into_iter()), Rival::None);
+        assert_eq!(rival(("1", &b), all.into_iter()), Rival::Certain(&a));
+    }
+
+    #[test]
+    fn an_unread_one_may_turn_out_to_own_it_only_if_it_is_older() {
+        let (a, b) = (named("a"), named("b"));
+        let all = [(("1", &a), None), (("2", &b), Some(true))];
+        assert_eq!(rival(("2", &b), all.into_iter()), Rival::Possible);
+        assert_eq!(rival(("1", &a), all.into_iter()), Rival::None);
     }
 }

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::{
     Event, Hub,
     blueprints::{BlueprintName, Loaded, Running},
+    owners::Rival,
     views::{Purpose, Views},
 };
 use crate::{call, compile::Problem, identity::Identity, resource::Resource};
@@ -172,7 +173,7 @@ impl Hub {
         let mut found: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         for (name, loaded) in &self.blueprints {
             for crd in loaded.running.iter().flat_map(|it| it.owned.values()) {
-                let Some(rival) = self.rival(name, crd) else { continue };
+                let Rival::Certain(rival) = self.rival(name, crd) else { continue };
                 let text = format!("the kind of {crd} belongs to the blueprint {rival}");
                 found.entry(name.clone()).or_default().insert(crd.clone(), text);
             }

@@ -8,7 +8,7 @@ use pemdas_core::{
 
 use super::{Hub, InstanceId, instances::Standing, past::revision_of, runway::Permit};
 use crate::metrics::Outcome;
-use pemdas_core::world::Fact;
+use pemdas_core::world::{Fact, Sight};
 
 /// When to try again if the evaluator takes no more questions, in milliseconds.
 const LATER: u64 = 100;
@@ -90,6 +90,7 @@ impl Hub {
             let asked = std::mem::take(&mut instance.asked);
             self.beside.metrics.remembered(decision.used.len().saturating_sub(asked) as u64);
         }
+        instance.judged |= instance.world.kinds.values().all(|it| it.sight != Sight::Unsynced);
         let was = instance.standing.replace(standing);
         let changed = was != Some(standing);
         let blueprint = instance.blueprint.to_string();
