@@ -1,5 +1,6 @@
 //! The control plane of one measurement, and who acts on it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use pemdas_testbed::{
 use serde_json::{Value, json};
 
 use crate::options::{Operator, Preparation};
+use crate::process;
 use crate::shape::Shape;
 
 pub(crate) type Error = Box<dyn std::error::Error>;
@@ -34,11 +36,14 @@ pub(crate) struct Plane {
     pub(crate) kubeconfig: PathBuf,
     /// How much of the audit log was read.
     read: usize,
+    processes: BTreeSet<u32>,
 }
 
 impl Plane {
     pub(crate) async fn start() -> Result<Self, Error> {
+        let others = process::children();
         let cluster = Cluster::start(Level::ControlPlane)?;
+        let processes = &process::children() - &others;
         cluster.kubectl(&["create", "namespace", NAMESPACE])?;
         // Where Pemdas keeps what is its own.
         cluster.kubectl(&["create", "namespace", "pemdas-system"])?;
@@ -60,7 +65,12 @@ impl Plane {
         std::fs::write(&kubeconfig, config.to_string())?;
         let admin = Kubeconfig::read_from(cluster.kubeconfig())?;
         let admin = Config::from_custom_kubeconfig(admin, &KubeConfigOptions::default()).await?;
-        Ok(Self { client: Client::try_from(admin)?, cluster, kubeconfig, read: 0 })
+        Ok(Self { client: Client::try_from(admin)?, cluster, kubeconfig, read: 0, processes })
+    }
+
+    /// The seconds of processor time that it has used.
+    pub(crate) fn processor_seconds(&self) -> f64 {
+        process::seconds_of(&self.processes)
     }
 
     /// A file beside the cluster's own.

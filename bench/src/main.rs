@@ -12,8 +12,10 @@ mod table;
 
 use std::process::ExitCode;
 
-use measure::Measured;
+use cluster::Error;
+use measure::{Measured, Underway};
 use options::Options;
+use shape::Shape;
 use table::Turns;
 
 fn main() -> ExitCode {
@@ -40,14 +42,8 @@ fn measured(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
         for count in &options.counts {
             let mut measured: Vec<Vec<Measured>> = options.operators.iter().map(|_| Vec::new()).collect();
             for turn in 0..options.turns {
-                let mut order: Vec<usize> = (0..options.operators.len()).collect();
-                if !turn.is_multiple_of(2) {
-                    order.reverse();
-                }
-                for number in order {
-                    let operator = &options.operators[number];
-                    eprintln!("{} {count} {}, turn {}", shape.name(), operator.name, turn + 1);
-                    let result = runtime.block_on(measure::measure(operator, *shape, *count))?;
+                eprintln!("{} {count}, turn {}", shape.name(), turn + 1);
+                for (number, result) in runtime.block_on(one_turn(options, *shape, *count, turn))? {
                     eprintln!("{}", table::line(&result));
                     measured[number].push(result);
                 }
@@ -62,4 +58,32 @@ fn measured(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
         None => println!("{json}"),
     }
     Ok(())
+}
+
+/// All operators beside each other, each on its control plane; by their numbers what they cost.
+async fn one_turn(
+    options: &Options,
+    shape: Shape,
+    count: usize,
+    turn: usize,
+) -> Result<Vec<(usize, Measured)>, Error> {
+    let mut all = Vec::new();
+    for (number, operator) in options.operators.iter().enumerate() {
+        all.push((number, Underway::begin(operator, shape).await?));
+    }
+    if !turn.is_multiple_of(2) {
+        all.reverse();
+    }
+    for batch in 0..options.batches {
+        let size = |batch: usize| count * batch / options.batches;
+        for (_, underway) in &mut all {
+            underway.add(size(batch + 1) - size(batch)).await?;
+        }
+        all.reverse();
+    }
+    let mut measured = Vec::new();
+    for (number, underway) in all {
+        measured.push((number, underway.finish().await?));
+    }
+    Ok(measured)
 }

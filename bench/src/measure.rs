@@ -1,6 +1,7 @@
 //! One measurement: one operator, one shape, one number of instances.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -51,69 +52,126 @@ pub(crate) struct Measured {
     pub(crate) restarted: BTreeMap<String, usize>,
 }
 
-pub(crate) async fn measure(operator: &Operator, shape: Shape, count: usize) -> Result<Measured, Error> {
-    let mut plane = Plane::start().await?;
-    plane.prepare(operator, shape)?;
-    let command = operator.command.replace("{shape}", shape.name());
-    let log = plane.file("operator.log");
-    let mut running = Running::start(&command, &plane.kubeconfig, &log)?;
-    let finished = work(&mut plane, &mut running, operator, shape, count, &command).await;
-    finished.map_err(|error| {
-        let said = std::fs::read_to_string(&log).unwrap_or_default();
+/// An operator on a control plane of its own, while it is measured.
+pub(crate) struct Underway<'a> {
+    operator: &'a Operator,
+    shape: Shape,
+    command: String,
+    plane: Plane,
+    running: Running,
+    log: PathBuf,
+    /// How many instances are ready.
+    ready: watch::Receiver<usize>,
+    names: Vec<String>,
+    seconds: f64,
+    processor_seconds: f64,
+    plane_seconds: f64,
+    created: BTreeMap<String, usize>,
+}
+
+impl<'a> Underway<'a> {
+    /// Starts a control plane and the operator, and has it make one instance.
+    pub(crate) async fn begin(operator: &'a Operator, shape: Shape) -> Result<Self, Error> {
+        let plane = Plane::start().await?;
+        plane.prepare(operator, shape)?;
+        let command = operator.command.replace("{shape}", shape.name());
+        let log = plane.file("operator.log");
+        let running = Running::start(&command, &plane.kubeconfig, &log)?;
+        let ready = ready_instances(&plane, shape);
+        let mut this = Self {
+            operator,
+            shape,
+            command,
+            plane,
+            running,
+            log,
+            ready,
+            names: Vec::new(),
+            seconds: 0.0,
+            processor_seconds: 0.0,
+            plane_seconds: 0.0,
+            created: BTreeMap::new(),
+        };
+        let warm = this.warm_up().await;
+        warm.map_err(|error| this.last_words(&error))?;
+        Ok(this)
+    }
+
+    /// One for warming up: connections are made, and whatever is compiled at first use is compiled.
+    async fn warm_up(&mut self) -> Result<(), Error> {
+        self.plane.served(self.shape).await?;
+        create(&self.plane, self.shape, &["warm".to_owned()]).await?;
+        wait_for(&self.ready, 1, PATIENCE_WITH_ONE, &mut self.running).await?;
+        self.plane.quiet().await?;
+        Ok(())
+    }
+
+    /// Has it make more instances, and counts what that costs.
+    pub(crate) async fn add(&mut self, count: usize) -> Result<(), Error> {
+        let more = self.make(count).await;
+        more.map_err(|error| self.last_words(&error))
+    }
+
+    async fn make(&mut self, count: usize) -> Result<(), Error> {
+        let there = self.names.len();
+        let names: Vec<String> = (there..there + count).map(|it| format!("i-{it:05}")).collect();
+        let (used, plane_used) = (self.running.processor_seconds(), self.plane.processor_seconds());
+        let began = Instant::now();
+        let wanted = there + count + 1;
+        let (made, all_ready) = futures::join!(
+            create(&self.plane, self.shape, &names),
+            wait_for(&self.ready, wanted, PATIENCE, &mut self.running)
+        );
+        made?;
+        all_ready?;
+        self.seconds += began.elapsed().as_secs_f64();
+        for (verb, count) in counts(&self.plane.quiet().await?) {
+            *self.created.entry(verb).or_default() += count;
+        }
+        self.processor_seconds += self.running.processor_seconds() - used;
+        self.plane_seconds += self.plane.processor_seconds() - plane_used;
+        self.names.extend(names);
+        Ok(())
+    }
+
+    /// Sees what it does at rest, when something is deleted, and when it starts anew.
+    pub(crate) async fn finish(mut self) -> Result<Measured, Error> {
+        let rest = self.rest().await;
+        rest.map_err(|error| self.last_words(&error))
+    }
+
+    async fn rest(&mut self) -> Result<Measured, Error> {
+        // What it asked while another one was measured.
+        self.plane.requests()?;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let idle = counts(&self.plane.requests()?);
+        let repair_milliseconds = drift(&self.plane, self.shape, &self.names).await?;
+        let repaired = counts(&self.plane.quiet().await?);
+        let [peak_megabytes, worker_megabytes] = self.running.peak_megabytes();
+        let restarted = restart(&mut self.plane, &mut self.running, &self.command).await?;
+        Ok(Measured {
+            operator: self.operator.name.clone(),
+            shape: self.shape,
+            count: self.names.len(),
+            seconds: self.seconds,
+            processor_seconds: self.processor_seconds,
+            plane_seconds: self.plane_seconds,
+            peak_megabytes,
+            worker_megabytes,
+            created: std::mem::take(&mut self.created),
+            idle,
+            repair_milliseconds,
+            repaired,
+            restarted,
+        })
+    }
+
+    fn last_words(&self, error: &Error) -> Error {
+        let said = std::fs::read_to_string(&self.log).unwrap_or_default();
         let last: Vec<&str> = said.lines().rev().take(20).collect();
         let last: Vec<&str> = last.into_iter().rev().collect();
         format!("{error}; the operator said last:\n{}", last.join("\n")).into()
-    })
-}
-
-async fn work(
-    plane: &mut Plane,
-    running: &mut Running,
-    operator: &Operator,
-    shape: Shape,
-    count: usize,
-    command: &str,
-) -> Result<Measured, Error> {
-    plane.served(shape).await?;
-    let ready = ready_instances(plane, shape);
-    // One for warming up: connections are made, and whatever is compiled at first use is compiled.
-    create(plane, shape, &["warm".to_owned()]).await?;
-    wait_for(&ready, 1, PATIENCE_WITH_ONE, running).await?;
-    plane.quiet().await?;
-
-    let names: Vec<String> = (0..count).map(|it| format!("i-{it:05}")).collect();
-    let (used, plane_used) = (running.processor_seconds(), running.plane_seconds());
-    let began = Instant::now();
-    let (made, all_ready) =
-        futures::join!(create(plane, shape, &names), wait_for(&ready, count + 1, PATIENCE, running));
-    made?;
-    all_ready?;
-    let seconds = began.elapsed().as_secs_f64();
-    let created = counts(&plane.quiet().await?);
-    let processor_seconds = running.processor_seconds() - used;
-    let plane_seconds = running.plane_seconds() - plane_used;
-
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    let idle = counts(&plane.requests()?);
-    let repair_milliseconds = drift(plane, shape, &names).await?;
-    let repaired = counts(&plane.quiet().await?);
-    let [peak_megabytes, worker_megabytes] = running.peak_megabytes();
-    let restarted = restart(plane, running, command).await?;
-    Ok(Measured {
-        operator: operator.name.clone(),
-        shape,
-        count,
-        seconds,
-        processor_seconds,
-        plane_seconds,
-        peak_megabytes,
-        worker_megabytes,
-        created,
-        idle,
-        repair_milliseconds,
-        repaired,
-        restarted,
-    })
+    }
 }
 
 async fn restart(

@@ -3,11 +3,13 @@
 use crate::shape::Shape;
 
 const HELP: &str = "\
-bench [--shapes fan-out,chain] [--counts 100,500,2000] [--turns 1] [--json FILE] [--operator NAME=COMMAND]...
+bench [--shapes fan-out,chain] [--counts 100,500,2000] [--turns 1] [--batches 1]
+      [--json FILE] [--operator NAME=COMMAND]...
 
-Measures operators on a control plane of their own, for each shape and number of instances. With several turns they are
-measured one after the other and then again, every other time in the opposite order, since the speed of a machine changes:
-medians are told, and from where to where the ratios of a turn go.
+Measures operators on a control plane of their own, for each shape and number of instances. The speed of a machine changes
+meanwhile. So the instances are made in batches, a batch of each operator and then the next, every other time in the opposite
+order, and the times of the batches are summed up. With several turns everything is done again from the beginning: medians are
+told, and from where to where the ratios of a turn go.
 
 COMMAND is run with the environment of this program and KUBECONFIG; {shape} in it stands for the shape. NAME says how the
 cluster is prepared:
@@ -38,6 +40,8 @@ pub(crate) struct Options {
     pub(crate) operators: Vec<Operator>,
     /// How often each is measured.
     pub(crate) turns: usize,
+    /// In how many parts the instances are made.
+    pub(crate) batches: usize,
     pub(crate) json: Option<String>,
 }
 
@@ -48,6 +52,7 @@ impl Options {
             counts: vec![100, 500, 2_000],
             operators: vec![hand_written()?],
             turns: 1,
+            batches: 1,
             json: None,
         };
         while let Some(flag) = arguments.next() {
@@ -61,10 +66,8 @@ impl Options {
                     let counts: Result<Vec<usize>, _> = value.split(',').map(str::parse).collect();
                     options.counts = counts.map_err(|_| HELP.to_owned())?;
                 }
-                "--turns" => {
-                    let turns = value.parse().ok().filter(|it| *it > 0);
-                    options.turns = turns.ok_or_else(|| HELP.to_owned())?;
-                }
+                "--turns" => options.turns = positive(&value)?,
+                "--batches" => options.batches = positive(&value)?,
                 "--json" => options.json = Some(value),
                 "--operator" => {
                     let (name, command) = value.split_once('=').ok_or_else(|| HELP.to_owned())?;
@@ -85,6 +88,10 @@ impl Options {
         }
         Ok(options)
     }
+}
+
+fn positive(value: &str) -> Result<usize, String> {
+    value.parse().ok().filter(|it| *it > 0).ok_or_else(|| HELP.to_owned())
 }
 
 /// The operator that was built together with this program.

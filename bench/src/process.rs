@@ -1,6 +1,6 @@
 //! The operator as a process: its time and memory, with those of its children.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -51,15 +51,6 @@ impl Running {
         seconds(family(self.child.id()).values())
     }
 
-    /// The seconds that the control plane has used: everything below this program but the operator.
-    pub(crate) fn plane_seconds(&self) -> f64 {
-        let (this, mut all) = (std::process::id(), family(std::process::id()));
-        all.remove(&this);
-        let its = family(self.child.id());
-        all.retain(|pid, _| !its.contains_key(pid));
-        seconds(all.values())
-    }
-
     /// The most memory that it had, and the most that its children had, in megabytes.
     pub(crate) fn peak_megabytes(&self) -> [f64; 2] {
         [0, 1].map(|at: usize| self.peak[at].load(Ordering::Relaxed) as f64 / 1e6)
@@ -94,6 +85,17 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// The processes that this program has started.
+pub(crate) fn children() -> BTreeSet<u32> {
+    let this = std::process::id();
+    family(this).into_iter().filter(|(_, it)| it.parent == this).map(|(pid, _)| pid).collect()
+}
+
+/// The seconds that these processes and all below them have used.
+pub(crate) fn seconds_of(pids: &BTreeSet<u32>) -> f64 {
+    pids.iter().map(|it| seconds(family(*it).values())).sum()
 }
 
 struct Stat {

@@ -10,7 +10,8 @@ use crate::measure::Measured;
 /// One result in one line.
 pub(crate) fn line(it: &Measured) -> String {
     format!(
-        "  {:.2} s, {:.2} CPU s, {:.2} of the control plane, {:.1} MB, {:.1} MB of workers, {:.2} requests each, repair {:.1} ms, restart {}",
+        "  {}: {:.2} s, {:.2} CPU s, {:.2} of the control plane, {:.1} MB, {:.1} MB of workers, {:.2} requests each, repair {:.1} ms, restart {}",
+        it.operator,
         it.seconds,
         it.processor_seconds,
         it.plane_seconds,
