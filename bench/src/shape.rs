@@ -74,9 +74,30 @@ impl Shape {
         }
     }
 
-    /// The definition, for an operator that wants it installed.
+    /// The definition, for an operator that wants it installed: with the status and the conditions that its author would have
+    /// drawn up from types. What the API server checks and keeps track of at every write depends on it.
     pub(crate) fn definition(self) -> Value {
-        let any = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+        let text = |longest: usize| json!({ "type": "string", "maxLength": longest });
+        let generation = json!({ "type": "integer", "format": "int64" });
+        let condition = json!({
+            "type": "object", "required": ["lastTransitionTime", "message", "reason", "status", "type"],
+            "properties": {
+                "type": text(316), "reason": text(1024), "message": text(32_768),
+                "status": { "type": "string", "enum": ["True", "False", "Unknown"] },
+                "lastTransitionTime": { "type": "string", "format": "date-time" },
+                "observedGeneration": generation,
+            },
+        });
+        let status = json!({ "type": "object", "properties": {
+            "observedGeneration": generation,
+            "conditions": {
+                "type": "array", "items": condition,
+                "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"],
+            },
+        } });
+        let spec = json!({
+            "type": "object", "required": ["value"], "properties": { "value": { "type": "string" } },
+        });
         json!({
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
             "metadata": { "name": format!("{}.bench.pemdas.dev", self.plural()) },
@@ -88,10 +109,9 @@ impl Shape {
                 },
                 "versions": [{
                     "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
-                    "schema": { "openAPIV3Schema": { "type": "object", "properties": {
-                        "spec": { "type": "object", "properties": { "value": { "type": "string" } } },
-                        "status": any,
-                    } } },
+                    "schema": { "openAPIV3Schema": {
+                        "type": "object", "required": ["spec"], "properties": { "spec": spec, "status": status },
+                    } },
                 }],
             },
         })

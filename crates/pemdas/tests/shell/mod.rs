@@ -38,7 +38,7 @@ impl Shell {
             .env("NO_COLOR", "1")
             .output()
             .unwrap();
-        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+        (output.status.success(), without_notes(&String::from_utf8_lossy(&output.stdout)))
     }
 
     /// Types a command that has to end well; what it said, without the white space around it.
@@ -78,6 +78,15 @@ impl Shell {
     }
 }
 
+/// Without what a library of kubectl notes for those who look for its faults, such as that a watch was ended: it comes or not.
+fn without_notes(said: &str) -> String {
+    let is_note = |line: &str| {
+        let day = line.strip_prefix(['I', 'W']).and_then(|it| it.get(..5)).unwrap_or_default();
+        day.ends_with(' ') && day.trim_end().bytes().all(|it| it.is_ascii_digit()) && line.contains(".go:")
+    };
+    said.split_inclusive('\n').filter(|it| !is_note(it)).collect()
+}
+
 /// Where the examples are.
 pub(crate) fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
@@ -97,4 +106,12 @@ fn a_section_ends_where_the_next_begins() {
     let page =
         "# x\n## On a cluster\nwords\n```console\n$ one\nseen\n```\n## Next\n```console\n$ four\n```\n";
     assert_eq!(steps(page, "On a cluster"), [("one".to_owned(), "seen\n".to_owned())]);
+}
+
+#[test]
+fn notes_of_libraries_are_not_what_a_command_says() {
+    let note =
+        "I1118 10:44:04.256848   29084 reflector.go:664] \"Warning: watch ended with error\" err=\"x\"\n";
+    let said = "I 1118 things\nError: no such main.go: x\nbar/foo condition met\n";
+    assert_eq!(without_notes(&format!("{note}{said}{note}")), said);
 }
