@@ -57,8 +57,9 @@ pub(crate) struct Underway<'a> {
     operator: &'a Operator,
     shape: Shape,
     command: String,
-    plane: Plane,
+    // Before its control plane, so that it is ended first.
     running: Running,
+    plane: Plane,
     log: PathBuf,
     /// How many instances are ready.
     ready: watch::Receiver<usize>,

@@ -3,11 +3,12 @@
 //! A definition says who made it, and whoever looks after it is told ([`crate::crds::install`]). Where nobody of us made it, because
 //! all blueprints that own the kind wait for somebody's definition, the oldest ConfigMap owns it.
 
+use pemdas_core::blueprint::{Body, RootTarget};
+
 use super::{
     Hub,
     blueprints::{BlueprintName, Loaded},
 };
-use pemdas_core::blueprint::{Body, RootTarget};
 
 /// How it stands with a definition, as far as serving its kind goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
