@@ -32,6 +32,9 @@ pub fn with_own_part(mut author: Schema) -> Schema {
         }
     }
     author.nullable = false;
+    // Nobody else writes any of it, and it is replaced as a whole: who owns each of its fields would be more text than the
+    // object, and the server reads and compares it with every write.
+    author.atomic = true;
     author.default = Some(json!({ "observedGeneration": -1 }));
     author.description = Some("What is, as last seen. Written by Pemdas.".to_owned());
     author
@@ -57,15 +60,13 @@ fn own_part() -> [(&'static str, Schema); 3] {
     .described("The nodes that are not ready, then others, up to a limit.");
     nodes.list_type = Some(ListType::Atomic);
     nodes.max_items = Some(MAX_NODES);
-    let mut own = Schema::record([
+    let own = Schema::record([
         ("version", true, integer("The version of this structure.")),
         ("revision", false, text(253, "The revision of the blueprint that the object is at.")),
         ("nodes", false, nodes),
         ("moreNodes", false, integer("How many nodes are not listed.")),
     ])
     .described("Where the blueprint's nodes are.");
-    // Nobody else writes any of it: who owns each field of each node would cost the server more than the rest of the status.
-    own.atomic = true;
     [("observedGeneration", generation), ("conditions", conditions), ("pemdas", own)]
 }
 
