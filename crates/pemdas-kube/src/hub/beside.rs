@@ -145,9 +145,11 @@ impl Hub {
                 tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
                 pause = (pause * 2).min(60);
             };
-            if let Some((compiled, kept)) = found {
-                let _ended = post.send(Event::Stored(name, number, Box::new(compiled), Ok(kept))).await;
-            }
+            let news = match found {
+                Some((compiled, kept)) => Event::Stored(name, number, Box::new(compiled), Ok(kept)),
+                None => Event::RunsNothing(name, number),
+            };
+            let _ended = post.send(news).await;
         });
     }
 

@@ -105,6 +105,8 @@ pub(super) struct Loaded {
     pub(super) number: u64,
     /// Whether a reading has come to an end.
     pub(super) read: bool,
+    /// Whether it is certain that nothing of it runs: what is there cannot, and no earlier revision could.
+    idle: bool,
     /// Its ConfigMap is not there any more: it only removes what it made.
     pub(super) gone: bool,
     pub(super) running: Option<Running>,
@@ -145,6 +147,7 @@ impl Loaded {
             sources: no_sources(),
             number: 0,
             read: false,
+            idle: false,
             gone: false,
             running: None,
             definitions: BTreeMap::new(),
@@ -175,6 +178,16 @@ impl Loaded {
     /// Whether it begins nothing new.
     pub(super) fn is_going(&self) -> bool {
         self.gone || self.live.terminating
+    }
+
+    /// The revision that runs, or that there is none; nothing while that is being found out.
+    pub(super) fn runs(&self) -> Option<Option<&Running>> {
+        (self.running.is_some() || self.idle).then_some(self.running.as_ref())
+    }
+
+    /// Whether it has errors.
+    pub(super) fn is_broken(&self) -> bool {
+        self.problems.iter().any(|it| it.error)
     }
 
     /// Whether somebody else makes the definitions of its kinds.
@@ -241,6 +254,7 @@ impl Hub {
         tracing::info!(blueprint = %name, "a blueprint is read");
         loaded.sources = sources;
         loaded.number = number;
+        loaded.idle = false;
         let (compiler, post, live) = (self.compiler.clone(), self.post.clone(), live.clone());
         let reading = self.settings.machine.spawn_blocking(move || match files::read(&live.body) {
             Ok(files) => compiler.compile(&identity, &files),
@@ -322,8 +336,16 @@ impl Hub {
             Err(message) => {
                 tracing::warn!(blueprint = %name, message, "a revision cannot be kept, and so it is not run");
                 self.unstored(name, number, message);
+                self.runs_nothing(name, number);
             }
         }
+    }
+
+    /// Neither what is there of a blueprint can run nor what was there before.
+    pub(super) fn runs_nothing(&mut self, name: &BlueprintName, number: u64) {
+        let Some(loaded) = self.blueprints.get_mut(name).filter(|it| it.number == number) else { return };
+        loaded.idle = true;
+        self.owners_changed();
     }
 
     /// A revision is not kept, and so it is not run.

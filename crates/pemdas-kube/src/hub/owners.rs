@@ -23,8 +23,8 @@ pub(super) enum Judged {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Rival<'a> {
     Certain(&'a BlueprintName),
-    /// One that was not read yet, so that nobody knows what it owns.
-    Possible,
+    /// One of which nobody knows yet what runs, and so what it owns.
+    Possible(&'a BlueprintName),
     None,
 }
 
@@ -38,7 +38,7 @@ fn rival<'a>(
         match owns {
             Some(true) => return Rival::Certain(name),
             Some(false) => {}
-            None => found = Rival::Possible,
+            None => found = Rival::Possible(name),
         }
     }
     found
@@ -47,7 +47,7 @@ fn rival<'a>(
 impl Loaded {
     /// Whether it owns a kind as far as it knows itself.
     fn owns(&self, crd: &str) -> Option<bool> {
-        let Some(running) = &self.running else { return self.read.then_some(false) };
+        let Some(running) = self.runs()? else { return Some(false) };
         let owned = running.owned.values().any(|it| it == crd);
         Some(owned && self.judged.get(crd) != Some(&Judged::Anothers))
     }
@@ -85,7 +85,7 @@ impl Hub {
         match self.rival(blueprint, crd) {
             Rival::Certain(_) => false,
             // That matters only where nobody's mark decides.
-            Rival::Possible => !loaded.awaits(),
+            Rival::Possible(_) => !loaded.awaits(),
             Rival::None => self.knows_blueprints() || !loaded.awaits(),
         }
     }
@@ -146,10 +146,10 @@ mod tests {
     }
 
     #[test]
-    fn an_unread_one_may_turn_out_to_own_it_only_if_it_is_older() {
+    fn one_that_nothing_is_known_of_may_turn_out_to_own_it_only_if_it_is_older() {
         let (a, b) = (named("a"), named("b"));
         let all = [(("1", &a), None), (("2", &b), Some(true))];
-        assert_eq!(rival(("2", &b), all.into_iter()), Rival::Possible);
+        assert_eq!(rival(("2", &b), all.into_iter()), Rival::Possible(&a));
         assert_eq!(rival(("1", &a), all.into_iter()), Rival::None);
     }
 }

@@ -124,7 +124,7 @@ fn has_seen_all(views: &Views, name: &BlueprintName, loaded: &Loaded) -> bool {
 impl Loaded {
     /// Whether there is something to tell: it was read, and if it is sound, its revision is kept.
     fn is_known(&self) -> bool {
-        self.read && (self.running.is_some() || self.problems.iter().any(|it| it.error))
+        self.read && (self.running.is_some() || self.is_broken())
     }
 
     /// Whether what was told is of another revision, or of other problems.
@@ -173,8 +173,16 @@ impl Hub {
         let mut found: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         for (name, loaded) in &self.blueprints {
             for crd in loaded.running.iter().flat_map(|it| it.owned.values()) {
-                let Rival::Certain(rival) = self.rival(name, crd) else { continue };
-                let text = format!("the kind of {crd} belongs to the blueprint {rival}");
+                let text = match self.rival(name, crd) {
+                    Rival::Certain(rival) => format!("the kind of {crd} belongs to the blueprint {rival}"),
+                    // That takes a moment at a start; where it has no end, somebody has to know.
+                    Rival::Possible(rival)
+                        if loaded.awaits() && self.blueprints.get(rival).is_some_and(Loaded::is_broken) =>
+                    {
+                        format!("the kind of {crd} may belong to the blueprint {rival}, which has errors")
+                    }
+                    Rival::Possible(_) | Rival::None => continue,
+                };
                 found.entry(name.clone()).or_default().insert(crd.clone(), text);
             }
         }

@@ -20,7 +20,10 @@ let { Blueprint, .. } = import "pemdas/v1.ncl" in
 
 /// Applies a blueprint that says who makes its definitions.
 fn blueprint(space: &Space, name: &str, policy: &str) {
-    let source = NOTE.replace("GROUP", &space.group).replace("NAME", name);
+    blueprint_of(space, name, policy, &NOTE.replace("GROUP", &space.group).replace("NAME", name));
+}
+
+fn blueprint_of(space: &Space, name: &str, policy: &str, source: &str) {
     space.apply(&json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {
@@ -32,6 +35,18 @@ fn blueprint(space: &Space, name: &str, policy: &str) {
 
 fn crd(space: &Space) -> String {
     format!("notes.{}", space.group)
+}
+
+/// Makes the definition as a hand would: without a word of who made it.
+fn definition_of_somebody(space: &Space) {
+    let maker = Space::new(&format!("{}-maker", space.name));
+    maker.blueprint("blueprint", &NOTE.replace("NAME", "map"));
+    maker.runs("blueprint");
+    let mut there = maker.get("crd", &crd(&maker)).unwrap();
+    there["metadata"] = json!({ "name": crd(space) });
+    there["spec"]["group"] = json!(space.group);
+    there.as_object_mut().unwrap().remove("status");
+    bed().cluster.apply(&there.to_string()).unwrap();
 }
 
 fn says(space: &Space, name: &str, words: &str) -> Value {
@@ -130,14 +145,8 @@ fn a_second_blueprint_that_owns_the_same_kind_serves_nothing_of_it() {
 #[test]
 fn of_two_blueprints_that_await_a_kind_the_older_has_it_and_the_other_inherits_it() {
     let _running = shared();
-    let (space, maker) = (Space::new("awaiting"), Space::new("awaiting-maker"));
-    maker.blueprint("blueprint", &NOTE.replace("NAME", "map"));
-    maker.runs("blueprint");
-    let mut there = maker.get("crd", &crd(&maker)).unwrap();
-    there["metadata"] = json!({ "name": crd(&space) });
-    there["spec"]["group"] = json!(space.group);
-    there.as_object_mut().unwrap().remove("status");
-    bed().cluster.apply(&there.to_string()).unwrap();
+    let space = Space::new("awaiting");
+    definition_of_somebody(&space);
     blueprint(&space, "older", "await");
     space.runs("older");
     // Ages are counted in seconds.
@@ -152,4 +161,17 @@ fn of_two_blueprints_that_await_a_kind_the_older_has_it_and_the_other_inherits_i
     space.kubectl(&["delete", "configmap", "older", "--timeout=600s"]).unwrap();
     space.instance("Note", "two", &json!({ "value": "a" }));
     until("the newer serves it", || space.get("configmap", "two-newer"));
+}
+
+#[test]
+fn an_older_blueprint_of_which_nothing_can_run_keeps_a_kind_from_nobody() {
+    let _running = shared();
+    let space = Space::new("awaiting-broken");
+    definition_of_somebody(&space);
+    blueprint_of(&space, "older", "await", "{ name = ");
+    a_while();
+    blueprint(&space, "newer", "await");
+    space.runs("newer");
+    space.instance("Note", "one", &json!({ "value": "a" }));
+    until("the newer serves it", || space.get("configmap", "one-newer"));
 }
