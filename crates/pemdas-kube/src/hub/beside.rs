@@ -34,6 +34,8 @@ use crate::{
 
 /// How many bytes of definitions are published on a ConfigMap, whose annotations may have 256 KiB in all.
 const MAX_PUBLISHED: usize = 200_000;
+/// The pause in seconds from which on it is told that a revision could not be kept: the third try.
+const UNKEPT_IS_TOLD: u64 = 4;
 
 /// What the loop is given by whoever runs it.
 #[derive(Clone)]
@@ -78,11 +80,16 @@ impl Hub {
         about: About,
     ) {
         let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
+        let Some(counts) = self.blueprints.get(name).map(|it| Arc::downgrade(&it.counts)) else { return };
         let (post, name, turn) = (self.post.clone(), name.clone(), self.turn_to_keep(name));
         let mut compiled = compiled;
         tokio::spawn(async move {
             let mut pause = 1;
             let stored = loop {
+                // Other files are there now.
+                if counts.strong_count() == 0 {
+                    return;
+                }
                 let by_another = match compiled.blueprint.rollout {
                     Some(_) => Ok(false),
                     None => revisions.is_of_another_library(&name.name, &content).await,
@@ -101,12 +108,15 @@ impl Hub {
                 };
                 match kept {
                     Ok(kept) => break Ok(kept),
-                    // The API server may be away for as long as it likes.
-                    Err(Trouble::Api(error)) => {
+                    // The API server may be away for as long as it likes, and whoever else writes may end.
+                    Err(error @ (Trouble::Api(_) | Trouble::Contended { .. })) => {
                         tracing::warn!(blueprint = %name, %error, "a revision could not be kept; it is tried again");
-                        let unstored = Event::Unstored(name.clone(), number, error.to_string());
-                        if post.send(unstored).await.is_err() {
-                            return;
+                        // What may be over in a moment is no news.
+                        if error.is_refusal() || pause >= UNKEPT_IS_TOLD {
+                            let unstored = Event::Unstored(name.clone(), number, error.to_string());
+                            if post.send(unstored).await.is_err() {
+                                return;
+                            }
                         }
                         tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
                         pause = (pause * 2).min(60);
@@ -128,6 +138,7 @@ impl Hub {
             library: self.beside.library.clone(),
             machine: self.settings.machine.clone(),
         };
+        let Some(counts) = self.blueprints.get(name).map(|it| Arc::downgrade(&it.counts)) else { return };
         let (post, name) = (self.post.clone(), name.clone());
         tokio::spawn(async move {
             let mut pause = 1;
@@ -138,18 +149,14 @@ impl Hub {
                         tracing::warn!(blueprint = %name, %error, "the revisions of a blueprint cannot be read; it is tried again");
                     }
                 }
-                // Nobody listens any more.
-                if post.is_closed() {
-                    return;
-                }
                 tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
                 pause = (pause * 2).min(60);
+                // Other files are there now, or nobody listens any more.
+                if counts.strong_count() == 0 {
+                    return;
+                }
             };
-            let news = match found {
-                Some((compiled, kept)) => Event::Stored(name, number, Box::new(compiled), Ok(kept)),
-                None => Event::RunsNothing(name, number),
-            };
-            let _ended = post.send(news).await;
+            let _ended = post.send(Event::LastGood(name, number, found.map(Box::new))).await;
         });
     }
 

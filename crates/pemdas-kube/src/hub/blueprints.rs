@@ -103,6 +103,8 @@ pub(super) struct Loaded {
     sources: Digest,
     /// The number of the last reading: an earlier one that ends later does not count.
     pub(super) number: u64,
+    /// Lives as long as that reading counts.
+    pub(super) counts: Arc<()>,
     /// Whether a reading has come to an end.
     pub(super) read: bool,
     /// Whether it is certain that nothing of it runs: what is there cannot, and no earlier revision could.
@@ -146,6 +148,7 @@ impl Loaded {
             live: live.clone(),
             sources: no_sources(),
             number: 0,
+            counts: Arc::default(),
             read: false,
             idle: false,
             gone: false,
@@ -224,6 +227,11 @@ impl Loaded {
     }
 }
 
+/// By revision: the kinds it speaks of.
+fn kinds_of(all: BTreeMap<String, About>) -> BTreeMap<String, BTreeSet<(String, String)>> {
+    all.into_iter().map(|(name, about)| (name, about.kinds)).collect()
+}
+
 impl Hub {
     pub(super) fn blueprint_seen(&mut self, live: &Arc<Live>) {
         let name = BlueprintName::new(&live.key.namespace, &live.key.name);
@@ -254,6 +262,7 @@ impl Hub {
         tracing::info!(blueprint = %name, "a blueprint is read");
         loaded.sources = sources;
         loaded.number = number;
+        loaded.counts = Arc::default();
         loaded.idle = false;
         let (compiler, post, live) = (self.compiler.clone(), self.post.clone(), live.clone());
         let reading = self.settings.machine.spawn_blocking(move || match files::read(&live.body) {
@@ -330,22 +339,38 @@ impl Hub {
         match stored {
             Ok(kept) => {
                 loaded.problems.retain(|it| it.code != UNSTORED);
-                loaded.revisions = kept.all.into_iter().map(|(name, about)| (name, about.kinds)).collect();
+                loaded.revisions = kinds_of(kept.all);
                 self.run_revision(name, compiled, &kept.revision);
             }
             Err(message) => {
                 tracing::warn!(blueprint = %name, message, "a revision cannot be kept, and so it is not run");
                 self.unstored(name, number, message);
-                self.runs_nothing(name, number);
             }
         }
     }
 
-    /// Neither what is there of a blueprint can run nor what was there before.
-    pub(super) fn runs_nothing(&mut self, name: &BlueprintName, number: u64) {
+    /// The last revision that could run was found, while the one that is there cannot.
+    pub(super) fn last_good(
+        &mut self,
+        name: &BlueprintName,
+        number: u64,
+        found: Option<(Compiled, revisions::Kept)>,
+    ) {
         let Some(loaded) = self.blueprints.get_mut(name).filter(|it| it.number == number) else { return };
-        loaded.idle = true;
-        self.owners_changed();
+        // What is there may have been kept after all.
+        if loaded.running.is_some() {
+            return;
+        }
+        match found {
+            Some((compiled, kept)) => {
+                loaded.revisions = kinds_of(kept.all);
+                self.run_revision(name, compiled, &kept.revision);
+            }
+            None => {
+                loaded.idle = true;
+                self.owners_changed();
+            }
+        }
     }
 
     /// A revision is not kept, and so it is not run.
@@ -359,6 +384,10 @@ impl Hub {
         self.beside.teller.tell(reference(&loaded.live), event);
         let (code, place, hint) = (UNSTORED.to_owned(), String::new(), String::new());
         loaded.problems.push(Problem { code, place, message, hint, error: true });
+        let (runs, identity) = (loaded.running.is_some(), live_account(&loaded.live, &name.namespace));
+        if !runs && !mutant!(LastGoodUnsought) {
+            self.find_last_good(name, number, &identity);
+        }
         self.report_soon();
     }
 

@@ -135,8 +135,8 @@ enum Event {
     ReadAgain(BlueprintName, u64),
     /// A revision could not be kept yet.
     Unstored(BlueprintName, u64, String),
-    /// No revision of a blueprint can run.
-    RunsNothing(BlueprintName, u64),
+    /// The last revision of a blueprint that can run, if any can.
+    LastGood(BlueprintName, u64, Option<Box<(Compiled, Kept)>>),
     /// How it stands with a definition.
     Definition(BlueprintName, String, Standing),
     /// What an account may not do.
@@ -292,7 +292,7 @@ impl Hub {
             Event::Earlier(name, revision, compiled) => self.earlier_read(&name, revision, compiled),
             Event::ReadAgain(name, number) => self.read_again(&name, number),
             Event::Unstored(name, number, message) => self.unstored(&name, number, message),
-            Event::RunsNothing(name, number) => self.runs_nothing(&name, number),
+            Event::LastGood(name, number, found) => self.last_good(&name, number, found.map(|it| *it)),
             Event::Definition(name, crd, standing) => self.definition(&name, &crd, standing),
             Event::Reviewed(name, missing) => self.reviewed(name, missing),
             Event::Review(name) => {

@@ -89,6 +89,20 @@ pub enum Trouble {
     Api(#[from] kube::Error),
 }
 
+impl Trouble {
+    /// Whether the API server has answered that it will not do it, which does not pass by itself.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Api(kube::Error::Api(status)) => {
+                (400..500).contains(&status.code) && ![408, 409, 429].contains(&status.code)
+            }
+            Self::Api(_) | Self::Contended { .. } => false,
+            Self::TooLarge { .. } | Self::Unusable { .. } => true,
+        }
+    }
+}
+
 /// The revisions of the blueprints of a namespace.
 pub struct Revisions {
     api: Api<ControllerRevision>,

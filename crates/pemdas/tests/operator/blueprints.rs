@@ -61,6 +61,42 @@ fn a_broken_revision_leaves_the_last_good_one_running() {
 }
 
 #[test]
+fn a_revision_that_cannot_be_kept_leaves_the_last_good_one_running() {
+    let _alone = exclusive();
+    let space = Space::new("unkept");
+    space.blueprint("blueprint", &note("{ v = the.root.spec.value }"));
+    let good = space.runs("blueprint");
+    space.apply(&json!({
+        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": { "name": "quota" },
+        "spec": { "hard": { "count/controllerrevisions.apps": "1" } },
+    }));
+    until("the quota is counted", || {
+        let used = space.get("resourcequota", "quota")?["status"]["used"].clone();
+        (used["count/controllerrevisions.apps"] == "1").then_some(())
+    });
+    space.blueprint("blueprint", &note("{ v = the.root.spec.value, more = \"yes\" }"));
+    let unkept = || {
+        space.told("blueprint").filter(|it| {
+            let problem = &it["problems"][0];
+            problem["code"] == "PM0511" && problem["message"].as_str().unwrap().contains("quota")
+        })
+    };
+    assert_eq!(until("it is told", unkept)["revision"], good["revision"]);
+    // Also after a restart.
+    bed().kill();
+    bed().start();
+    space.instance("Note", "one", &json!({ "value": "a" }));
+    space.ready("Note", "one");
+    assert_eq!(space.get("configmap", "one").unwrap()["data"], json!({ "v": "a" }));
+    assert_eq!(until("it is told", unkept)["revision"], good["revision"]);
+    space.kubectl(&["delete", "resourcequota", "quota"]).unwrap();
+    until("the new revision is applied", || {
+        space.get("configmap", "one").filter(|it| it["data"]["more"] == "yes")
+    });
+    until("nothing is told any more", || space.told("blueprint").filter(|it| it["problems"] == json!([])));
+}
+
+#[test]
 fn a_node_that_is_taken_out_takes_its_object_with_it() {
     let _running = shared();
     let space = Space::new("taken-out");
