@@ -27,6 +27,10 @@ impl Functions {
         self.0.keys().copied().collect()
     }
 
+    pub(crate) fn all_names(&self) -> impl Iterator<Item = &str> {
+        self.0.values().flatten().map(String::as_str)
+    }
+
     pub(crate) fn names(&self, address: u64) -> impl Iterator<Item = &str> {
         self.0.get(&address).into_iter().flatten().map(String::as_str)
     }

@@ -15,11 +15,13 @@ pub(crate) enum Part {
     Start,
 }
 
-/// A list with more names in one of its parts. What is at work is not in the other part too; what it says of itself stays on top.
-pub(crate) fn with(list: &str, part: Part, names: BTreeSet<&str>) -> String {
+/// A list with more names in one of its parts, and without those that are nobody's any more. What is at work is not in the
+/// other part too; what it says of itself stays on top.
+pub(crate) fn with(list: &str, part: Part, names: BTreeSet<&str>, is_there: impl Fn(&str) -> bool) -> String {
     let (first, second) = list.split_once(START).unwrap_or((list, ""));
     let named = |text: &'_ str| {
-        text.lines().filter(|it| !it.starts_with('#') && !it.is_empty()).map(str::to_owned).collect()
+        let names = text.lines().filter(|it| !it.starts_with('#') && !it.is_empty());
+        names.filter(|it| is_there(it)).map(str::to_owned).collect()
     };
     let (mut work, mut start): (BTreeSet<String>, BTreeSet<String>) = (named(first), named(second));
     let of_part = if part == Part::Work { &mut work } else { &mut start };
@@ -39,10 +41,17 @@ mod tests {
 
     #[test]
     fn what_is_at_work_comes_first_and_once() {
-        let begun = with("# About it.\nb\n", Part::Start, BTreeSet::from(["b", "c", "a"]));
+        let begun = with("# About it.\nb\n", Part::Start, BTreeSet::from(["b", "c", "a"]), |_| true);
         assert_eq!(begun, format!("# About it.\nb\n{START}\na\nc\n"));
         let long = "x".repeat(LONGEST + 1);
-        let worked = with(&begun, Part::Work, BTreeSet::from(["c", "d", &*long]));
+        let worked = with(&begun, Part::Work, BTreeSet::from(["c", "d", &*long]), |_| true);
         assert_eq!(worked, format!("# About it.\nb\nc\nd\n{START}\na\n"));
+    }
+
+    #[test]
+    fn names_that_are_nobodys_any_more_go() {
+        let list = format!("# About it.\na\nb\n{START}\nc\nd\n");
+        let kept = with(&list, Part::Work, BTreeSet::from(["e"]), |it| !["b", "d"].contains(&it));
+        assert_eq!(kept, format!("# About it.\na\ne\n{START}\nc\n"));
     }
 }

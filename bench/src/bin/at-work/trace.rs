@@ -33,10 +33,11 @@ pub(crate) fn trace(part: Part, list: &Path, program: &str, arguments: &[String]
     }
     let mut tracee = Tracee::attach(i32::try_from(child.id())?, functions.addresses())?;
     let (mut met, mut written, mut last) = (BTreeSet::new(), 0, Instant::now());
+    let there: BTreeSet<&str> = functions.all_names().collect();
     let add = |met: &BTreeSet<u64>| {
         let names = met.iter().flat_map(|it| functions.names(*it)).collect();
         let known = std::fs::read_to_string(list).unwrap_or_default();
-        std::fs::write(list, list::with(&known, part, names))
+        std::fs::write(list, list::with(&known, part, names, |it| there.contains(it)))
     };
     let mut open = true;
     while tracee.look(&mut met)? {
