@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pemdas_testbed::{Cluster, Level};
+use pemdas_testbed::{Cluster, Level, audit::Request};
 use serde_json::{Value, json};
 
 /// Nothing that is waited for takes so long, on any machine: whoever waits longer has found a fault.
@@ -230,12 +230,9 @@ impl Space {
 
     /// What the operator asked of this namespace so far: verb, resource and name.
     pub(crate) fn requests(&self) -> Vec<String> {
-        let requests = bed().cluster.requests().unwrap();
-        requests
+        asked()
             .iter()
-            .filter(|it| {
-                it.user.starts_with(OPERATOR) && it.namespace.as_deref() == Some(&self.name) && it.complete
-            })
+            .filter(|it| it.namespace.as_deref() == Some(&self.name) && it.complete)
             .filter(|it| {
                 !["events", "subjectaccessreviews", "controllerrevisions"].contains(&it.resource.as_str())
             })
@@ -245,6 +242,12 @@ impl Space {
             .map(|it| format!("{} {} {}", it.verb, it.resource, it.name.as_deref().unwrap_or_default()))
             .collect()
     }
+}
+
+/// Everything that the operator asked so far.
+pub(crate) fn asked() -> Vec<Request> {
+    let requests = bed().cluster.requests().unwrap();
+    requests.into_iter().filter(|it| it.user.starts_with(OPERATOR)).collect()
 }
 
 pub(crate) fn condition(object: &Value, name: &str) -> Value {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::bed::{Space, a_while, bed, exclusive, shared, until};
+use super::bed::{Space, a_while, asked, bed, exclusive, shared, until};
 
 /// Four objects that have nothing to do with each other.
 const FAN_OUT: &str = r#"
@@ -220,4 +220,39 @@ fn a_restart_writes_nothing() {
     let writes: Vec<_> =
         asked.iter().filter(|it| !it.starts_with("get") && !it.starts_with("list")).collect();
     assert_eq!(writes, ["patch services one"]);
+}
+
+#[test]
+fn definitions_of_others_cost_nothing() {
+    let _alone = exclusive();
+    let (space, _) = fan_out("others");
+    let others: Vec<_> =
+        (0..30).map(|at| (format!("other{at}s.{}", space.group), format!("other{at}"))).collect();
+    let definitions: Vec<_> = others.iter().map(|(name, kind)| {
+        json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": { "name": name },
+            "spec": {
+                "group": space.group, "scope": "Namespaced",
+                "names": { "plural": format!("{kind}s"), "singular": kind, "kind": kind.to_uppercase() },
+                "versions": [{
+                    "name": "v1", "served": true, "storage": true,
+                    "schema": { "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } },
+                }],
+            },
+        })
+    }).collect();
+    space.apply(&json!({ "apiVersion": "v1", "kind": "List", "items": definitions }));
+    bed().kill();
+    bed().start();
+    space.kubectl(&["delete", "service", "one"]).unwrap();
+    until("it works again", || space.get("service", "one"));
+    a_while();
+    for request in asked() {
+        assert!(!request.resource.starts_with("other"), "{request:?}");
+        let of_all = request.resource == "customresourcedefinitions" && request.name.is_none();
+        assert!(!of_all, "it asks for those that it needs: {request:?}");
+    }
+    for (name, _) in &others {
+        space.kubectl(&["delete", "crd", name, "--wait=false"]).unwrap();
+    }
 }
