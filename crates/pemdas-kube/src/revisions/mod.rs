@@ -379,7 +379,22 @@ fn object(blueprint: &str, name: &str, ordinal: u64, data: &Value, about: &About
 
 #[cfg(test)]
 mod tests {
-    use super::{Content, label, name};
+    use kube::core::Status;
+
+    use super::{Content, Trouble, label, name};
+
+    #[test]
+    fn what_may_pass_by_itself_is_no_refusal() {
+        let answered = |code| Trouble::Api(kube::Error::Api(Status { code, ..Status::default() }.boxed()));
+        for code in [403, 413, 422] {
+            assert!(answered(code).is_refusal(), "{code}");
+        }
+        for code in [408, 409, 429, 500, 503] {
+            assert!(!answered(code).is_refusal(), "{code}");
+        }
+        assert!(!Trouble::Contended { blueprint: String::new() }.is_refusal());
+        assert!(Trouble::TooLarge { size: 1 }.is_refusal());
+    }
 
     #[test]
     fn long_names_of_blueprints_are_told_apart() {
