@@ -15,6 +15,11 @@ fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed={}", order.display());
     // A build for tests is not worth it.
     if variable("PROFILE")? == "release" {
+        if env::var_os("CARGO_FEATURE_JEMALLOC").is_none() {
+            println!(
+                "cargo:warning=without `--features jemalloc` an operator needs about a tenth more memory"
+            );
+        }
         let wanted = [
             format!("-Wl,--symbol-ordering-file={}", order.display()),
             "-Wl,--no-warn-symbol-ordering".to_owned(),

@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -52,27 +52,48 @@ fn nginx_is_reached_through_the_api_servers_service_proxy() {
     assert_eq!(page.as_deref(), Some("hello from a ConfigMap"));
 }
 
+/// An image needs nothing besides a program that is linked statically.
 #[test]
+fn a_static_program_runs_as_a_pod() {
+    if !node_level_can_run() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("hello.rs"), folder.path().join("hello"));
+    std::fs::write(&source, r#"fn main() { println!("hello {}", std::env::args().nth(1).unwrap()); }"#)
+        .unwrap();
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let mut build = Command::new(rustc);
+    build.args(["--edition=2024", "-Ctarget-feature=+crt-static", "-o"]).arg(&program).arg(&source);
+    assert!(build.status().unwrap().success());
+    assert_eq!(said_by_a_pod("hello", &program, "world"), "hello world");
+}
+
+#[test]
+#[ignore = "deep tier: builds the whole product once more"]
 fn our_own_static_binary_runs_as_a_pod() {
     if !node_level_can_run() {
         return;
     }
-    let image = cluster().load_program(&static_pemdas(), "pemdas").unwrap();
+    let said = said_by_a_pod("pemdas", &static_pemdas(), "--version");
+    assert_eq!(said, format!("pemdas {}", env!("CARGO_PKG_VERSION")));
+}
+
+/// What a program says as the only file of an image.
+fn said_by_a_pod(name: &str, program: &Path, argument: &str) -> String {
+    let image = cluster().load_program(program, name).unwrap();
     let cluster = namespace(
-        "own",
+        name,
         &serde_json::json!({
-            "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "version" },
+            "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "said" },
             "spec": { "backoffLimit": 0, "template": { "spec": { "restartPolicy": "Never", "containers": [
-                { "name": "pemdas", "image": image, "command": ["/pemdas", "--version"] }
+                { "name": name, "image": image, "command": [format!("/{name}"), argument] }
             ]}}},
         })
         .to_string(),
     );
-    cluster
-        .kubectl(&["-n", "own", "wait", "--for=condition=Complete", "job/version", "--timeout=120s"])
-        .unwrap();
-    let said = cluster.kubectl(&["-n", "own", "logs", "job/version"]).unwrap();
-    assert_eq!(said.trim(), format!("pemdas {}", env!("CARGO_PKG_VERSION")));
+    cluster.kubectl(&["-n", name, "wait", "--for=condition=Complete", "job/said", "--timeout=120s"]).unwrap();
+    cluster.kubectl(&["-n", name, "logs", "job/said"]).unwrap().trim().to_owned()
 }
 
 /// Our binary linked statically, so that an image needs nothing but it. A target directory of its own keeps the other

@@ -23,6 +23,7 @@ mod trial;
 
 use std::process::ExitCode;
 
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

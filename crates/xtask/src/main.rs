@@ -3,8 +3,15 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this program speaks to the terminal")]
 
 mod command;
+mod dependencies;
+mod groups;
+mod harness;
+mod lanes;
+mod programs;
+mod prove;
 mod site;
 mod steps;
+mod times;
 mod tools;
 
 use std::process::ExitCode;
@@ -14,7 +21,9 @@ Usage: cargo xtask COMMAND
 
 Commands:
   test [STEP...]   Pass every check, or only the named ones
-  list             Say what the steps are
+  test test:NAME   Run some of the tests: a group, a package, or PACKAGE:PROGRAM
+  prove [OPTION..] Run the deep tier of the tests for some minutes; --help lists the options
+  list             List the steps and the groups of tests
   help             Print this
 
 Environment:
@@ -27,9 +36,13 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["test", names @ ..] => steps::run(names),
+        ["prove", options @ ..] => prove::run(options),
         ["list"] => {
             for step in steps::ALL {
-                println!("{:<10} {}", step.name, step.about);
+                println!("{:<24} {}", step.name, step.about);
+            }
+            for group in groups::GROUPS {
+                println!("{:<24} {}", format!("test:{}", group.name), group.about);
             }
             ExitCode::SUCCESS
         }

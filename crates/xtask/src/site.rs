@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::command::succeed;
+use crate::steps::target;
 use crate::tools;
 
 /// What lies in the book beside `docs`: pages, and what they link to.
@@ -28,9 +29,7 @@ const BESIDE: &[&str] = &[
 /// Builds the site and looks at it.
 pub(crate) fn build() -> Result<(), String> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository.join("target"), PathBuf::from);
-    let site = target.join("site");
+    let site = target().join("site");
     let pages = site.join("pages");
     if site.exists() {
         fs::remove_dir_all(&site).map_err(|cause| format!("cannot clear {}: {cause}", site.display()))?;

@@ -39,7 +39,7 @@ pub(crate) fn is_root() -> bool {
 }
 
 /// The same folder that the test bed uses.
-fn cache() -> Result<PathBuf, String> {
+pub(crate) fn cache() -> Result<PathBuf, String> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set("PEMDAS_CACHE")
         .or_else(|| set("XDG_CACHE_HOME").map(|dir| dir.join("pemdas")))
