@@ -32,16 +32,29 @@ pub(crate) struct Built {
     pub(crate) testbed: Option<PathBuf>,
 }
 
-/// Builds the test programs of some packages, or of the whole workspace.
-pub(crate) fn build(packages: &[&str]) -> Result<Built, String> {
-    let mut command = cargo(&["test", "--locked", "--no-run", "--lib", "--bins", "--tests"]);
+/// What cargo is asked to build.
+pub(crate) enum Selection<'a> {
+    Everything,
+    /// These programs in `tests`. The features of dependencies are those of the whole workspace, so nothing is compiled twice.
+    Tests(Vec<&'a str>),
+    /// All programs of these packages, with the features that these need: quick, but apart from the rest.
+    Packages(Vec<&'a str>),
+}
+
+/// Builds test programs.
+pub(crate) fn build(selection: &Selection<'_>) -> Result<Built, String> {
+    let mut command = cargo(&["test", "--locked", "--no-run"]);
     command.arg("--message-format=json-render-diagnostics").stdout(Stdio::piped());
-    if packages.is_empty() {
-        command.arg("--workspace");
-    }
-    for package in packages {
-        command.arg(format!("--package={package}"));
-    }
+    let every_kind = ["--lib", "--bins", "--tests"];
+    match selection {
+        Selection::Everything => command.arg("--workspace").args(every_kind),
+        Selection::Tests(names) => {
+            command.arg("--workspace").args(names.iter().map(|it| format!("--test={it}")))
+        }
+        Selection::Packages(names) => {
+            command.args(every_kind).args(names.iter().map(|it| format!("--package={it}")))
+        }
+    };
     let mut child = command.spawn().map_err(|cause| format!("cargo could not be run: {cause}"))?;
     let mut built = Built::default();
     for line in BufReader::new(child.stdout.take().ok_or("cargo has no output")?).lines() {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::command::{cargo, succeed};
 use crate::groups::GROUPS;
-use crate::programs::{self, Program};
+use crate::programs::{self, Program, Selection};
 use crate::times::Times;
 use crate::{dependencies, lanes, site, tools};
 
@@ -164,19 +164,38 @@ fn is_wanted(program: &Program, only: &[String]) -> bool {
 
 /// Built on its own, so that the report tells compiling from testing.
 fn build(context: &mut Context) -> Result<(), String> {
-    programs::build(&packages(context)).map(drop)?;
+    programs::build(&selection(&context.only)).map(drop)?;
     dependencies::keep()
 }
 
-fn packages(context: &Context) -> Vec<&str> {
-    let mut packages: Vec<&str> = context.only.iter().filter_map(|it| packages_of(it)).flatten().collect();
-    packages.sort_unstable();
-    packages.dedup();
-    packages
+/// What has to be built for some tests.
+fn selection(only: &[String]) -> Selection<'_> {
+    if only.is_empty() {
+        return Selection::Everything;
+    }
+    let mut tests = Vec::new();
+    for name in only {
+        match GROUPS.iter().find(|it| it.name == name) {
+            Some(group) => tests.extend(group.only),
+            None => tests.extend(name.split_once(':').map(|(_, program)| program)),
+        }
+    }
+    // Unit tests are built by package: cargo builds those of every package otherwise.
+    let unit = |it: &&str| *it == "lib" || it.starts_with("bin");
+    let whole = |name: &String| {
+        GROUPS.iter().find(|it| it.name == name).map_or(!name.contains(':'), |it| it.only.is_empty())
+    };
+    if tests.iter().any(unit) || only.iter().any(whole) {
+        let mut packages: Vec<&str> = only.iter().filter_map(|it| packages_of(it)).flatten().collect();
+        packages.sort_unstable();
+        packages.dedup();
+        return Selection::Packages(packages);
+    }
+    Selection::Tests(tests)
 }
 
 fn test(context: &mut Context) -> Result<(), String> {
-    let built = programs::build(&packages(context))?;
+    let built = programs::build(&selection(&context.only))?;
     let wanted: Vec<Program> =
         built.programs.iter().filter(|it| is_wanted(it, &context.only)).cloned().collect();
     if wanted.is_empty() {

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::harness::{self, End, Options};
-use crate::programs::{self, Built};
+use crate::programs::{self, Built, Selection};
 use crate::steps::target;
 use jobs::{JOBS, Job};
 use record::{Outcome, Record};
@@ -81,12 +81,12 @@ fn read(arguments: &[&str]) -> Result<Option<Wanted>, String> {
             }
             "--job" => {
                 let name = words.next().ok_or("--job takes the name of a job")?;
-                let job = JOBS.iter().find(|it| it.name == *name);
+                let job = JOBS.iter().find(|it| it.name == **name);
                 wanted.jobs.push(job.ok_or(format!("there is no job `{name}`; `--list` lists them"))?);
             }
             "--list" => {
-                for job in JOBS {
-                    println!("{:<22} {:>3} rounds  {}", job.name, job.rounds, job.about);
+                for job in JOBS.iter() {
+                    println!("{:<62} {:>3} rounds  {}", job.name, job.rounds, job.about);
                 }
                 return Ok(None);
             }
@@ -116,15 +116,12 @@ fn units(jobs: &[&'static Job]) -> VecDeque<Unit> {
 fn prove(wanted: &Wanted) -> Result<usize, String> {
     let folder = target().join("prove");
     let mut record = Record::open(&folder, wanted.fresh)?;
-    let mut packages: Vec<&str> = wanted.jobs.iter().filter_map(|it| it.program.split(':').next()).collect();
-    packages.sort_unstable();
-    packages.dedup();
     println!("==> building the tests");
-    // The whole workspace where everything runs: its programs are the same ones as `cargo xtask test` builds.
-    let built = programs::build(if wanted.jobs.len() == JOBS.len() { &[] } else { &packages })?;
+    // All of them: they are the same ones as `cargo xtask test` builds.
+    let built = programs::build(&Selection::Everything)?;
     let mut left = units(&wanted.jobs);
     let all = left.len();
-    left.retain(|it| !record.has(it.job.name, it.round));
+    left.retain(|it| !record.has(&it.job.name, it.round));
     if left.len() < all {
         println!(
             "==> {} of {all} units ran before, on the same commit; --fresh runs them again",
@@ -143,7 +140,7 @@ fn prove(wanted: &Wanted) -> Result<usize, String> {
                         let (left, record, running) = &mut *lock();
                         let fits = |unit: &Unit| {
                             wanted.budget.is_none_or(|budget| {
-                                started.elapsed() + record.expected(unit.job.name) < budget
+                                started.elapsed() + record.expected(&unit.job.name) < budget
                             })
                         };
                         let Some(at) = left.iter().position(fits) else { break };
@@ -155,7 +152,7 @@ fn prove(wanted: &Wanted) -> Result<usize, String> {
                     let (left, record, running) = &mut *lock();
                     running.retain(|it| !(it.job.name == unit.job.name && it.round == unit.round));
                     tell(unit, &outcome, all - left.len() - running.len(), all, started, wanted.budget);
-                    if let Err(why) = record.add(unit.job.name, unit.round, outcome) {
+                    if let Err(why) = record.add(&unit.job.name, unit.round, outcome) {
                         eprintln!("error: {why}");
                     }
                 }
@@ -175,15 +172,15 @@ fn run_unit(built: &Built, unit: Unit, folder: &Path) -> Outcome {
     let Some(program) = built.programs.iter().find(|it| it.title() == job.program) else {
         return failed(format!("there is no test program {}", job.program));
     };
-    let mut arguments: Vec<String> = job.tests.iter().map(|it| (*it).to_owned()).collect();
+    let mut arguments: Vec<String> = job.tests.iter().filter(|it| !it.is_empty()).cloned().collect();
     arguments.extend(["--include-ignored", "--show-output"].map(str::to_owned));
     // A name that ends in `::` means all tests of a module.
-    if job.tests.iter().all(|it| !it.ends_with("::")) {
+    if job.tests.iter().all(|it| !it.is_empty() && !it.ends_with("::")) {
         arguments.push("--exact".to_owned());
     }
     let environment = vec![("PEMDAS_PROVE".to_owned(), round.to_string())];
     let options = Options { arguments, environment, threads: Some(1) };
-    let log = folder.join(format!("{}-{round}.log", job.name));
+    let log = folder.join(format!("{}-{round}.log", job.name.replace(':', "-")));
     match harness::run(built, program, &options, &log) {
         Err(why) => failed(why),
         Ok(run) => {
@@ -265,8 +262,9 @@ mod tests {
     #[test]
     fn every_job_has_a_turn_before_any_has_two() {
         let units = units(&JOBS.iter().collect::<Vec<_>>());
-        let first: Vec<_> = units.iter().take(JOBS.len()).map(|it| (it.job.name, it.round)).collect();
-        let wanted: Vec<_> = JOBS.iter().map(|it| (it.name, 1)).collect();
+        let first: Vec<_> =
+            units.iter().take(JOBS.len()).map(|it| (it.job.name.as_str(), it.round)).collect();
+        let wanted: Vec<_> = JOBS.iter().map(|it| (it.name.as_str(), 1)).collect();
         assert_eq!(first, wanted);
         assert_eq!(units.len() as u64, JOBS.iter().map(|it| it.rounds).sum::<u64>());
     }

@@ -76,7 +76,7 @@ impl Record {
             format!("# Deep run\n\nCommit {}. This run took {} min.\n\n", self.commit, took.as_secs() / 60);
         text.push_str("| job | rounds | tried | time | violations |\n| --- | --- | --- | --- | --- |\n");
         for job in jobs {
-            let done: Vec<_> = self.units.iter().filter(|((name, _), _)| name == job.name).collect();
+            let done: Vec<_> = self.units.iter().filter(|((name, _), _)| *name == job.name).collect();
             let mut tried: BTreeMap<&str, u64> = BTreeMap::new();
             for (_, outcome) in &done {
                 for (count, what) in &outcome.tried {
