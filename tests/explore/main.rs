@@ -2,7 +2,7 @@
 //!
 //! Each sample of each example is an instance. Its functions are evaluated by Nickel, once for each question; the
 //! controllers of built-in kinds are played, and so are those of the examples' own kinds. A failing walk prints one line that
-//! replays it; `PEMDAS_EXPLORE=100` walks a hundred times as far.
+//! replays it. The deep tier walks further, and changes more of each sample.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,6 +10,7 @@
     reason = "a test that cannot go on has failed"
 )]
 
+mod nickel;
 mod samples;
 
 use pemdas_core::explore::LAWS;

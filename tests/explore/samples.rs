@@ -1,16 +1,13 @@
 //! The samples of the examples, as something to walk.
 
 use std::{
-    cell::RefCell,
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     path::{Path, PathBuf},
     rc::Rc,
 };
 
 use pemdas_core::{
     blueprint::{Blueprint, Body, RootTarget},
-    digest::Digest,
-    evaluate::{Answer, Evaluator, Question},
     explore::{Evaluation, Kinds, Nature, Subject},
     graph::Graph,
     plan::{known_kinds, view},
@@ -19,6 +16,33 @@ use pemdas_core::{
 };
 use pemdas_nickel::{InProcess, Limits, Loaded, Renderer, Sources};
 use serde_json::{Value, json};
+
+use crate::nickel::{Nickel, samples};
+
+/// A sample that is the root of an instance, as all tests share it.
+pub(crate) struct Sample {
+    name: String,
+    program: Program,
+    nickel: Nickel,
+    kinds: Kinds,
+    root: ObjectKey,
+    roots: Vec<Value>,
+    around: Vec<(ObjectKey, Value)>,
+}
+
+impl Sample {
+    fn subject(&self, evaluation: Evaluation) -> Subject {
+        Subject {
+            name: self.name.clone(),
+            programs: Rc::new(vec![(self.program.clone(), evaluation)]),
+            kinds: self.kinds.clone(),
+            root: self.root.clone(),
+            roots: Rc::new(self.roots.clone()),
+            around: self.around.clone(),
+            play: Some(Rc::new(play)),
+        }
+    }
+}
 
 /// The folders of `examples`.
 pub(crate) fn folders() -> Vec<PathBuf> {
@@ -32,10 +56,11 @@ pub(crate) fn folders() -> Vec<PathBuf> {
 
 /// Every sample of every example that is the root of an instance.
 pub(crate) fn all() -> Vec<Subject> {
-    folders().iter().flat_map(|it| of(it)).collect()
+    samples().map(|it| it.subject(it.nickel.from_afar())).collect()
 }
 
-fn of(folder: &Path) -> Vec<Subject> {
+/// Loads an example, on the thread on which its evaluator lives.
+pub(crate) fn load(folder: &Path, nickel: &Nickel) -> (Renderer<InProcess>, Vec<Sample>) {
     let mut sources = Sources::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -48,8 +73,7 @@ fn of(folder: &Path) -> Vec<Subject> {
     assert!(loaded.is_sound(), "{}: {:?}", folder.display(), loaded.diagnostics);
     let (renderer, blueprint) = (loaded.renderer.unwrap(), loaded.blueprint.unwrap());
     let graph = loaded.graph.unwrap();
-    let evaluation: Evaluation =
-        Rc::new(RefCell::new(Remembering { renderer: renderer.clone(), answers: BTreeMap::new() }));
+    let evaluation = nickel.at_home(renderer.clone());
     let mut files: Vec<_> =
         std::fs::read_dir(folder.join("sample")).unwrap().map(|it| it.unwrap().path()).collect();
     files.sort();
@@ -61,7 +85,7 @@ fn of(folder: &Path) -> Vec<Subject> {
         })
         .collect();
     let live = objects.iter().find(|(name, _)| name == "live").map_or(Value::Null, |(_, it)| it.clone());
-    let mut subjects = Vec::new();
+    let mut samples = Vec::new();
     for (file, object) in &objects {
         let Some((node, target)) = root_of(&blueprint, object) else { continue };
         let revision = Revision { name: "r1".to_owned(), ordinal: 1 };
@@ -71,20 +95,15 @@ fn of(folder: &Path) -> Vec<Subject> {
         let root = key(object, &kinds);
         let needed = needed(&graph, node);
         let around = around(&live, &needed, &kinds).into_iter().filter(|(it, _)| *it != root).collect();
-        let mut subject = Subject {
-            name: format!("{}:{file}", folder.file_name().unwrap().to_string_lossy()),
-            programs: Rc::new(vec![(program, evaluation.clone())]),
-            around,
-            kinds,
-            root,
-            roots: Rc::new(Vec::new()),
-            play: Some(Rc::new(play)),
-        };
+        let name = format!("{}:{file}", folder.file_name().unwrap().to_string_lossy());
+        let nickel = nickel.clone();
+        let mut sample = Sample { name, program, nickel, kinds, root, roots: Vec::new(), around };
         // A change to the name of something that nobody made waits for it forever, and rightly.
-        subject.roots = Rc::new(roots.into_iter().filter(|it| subject.becomes_ready(it)).collect());
-        subjects.push(subject);
+        let subject = sample.subject(evaluation.clone());
+        sample.roots = roots.into_iter().filter(|it| subject.becomes_ready(it)).collect();
+        samples.push(sample);
     }
-    subjects
+    (renderer, samples)
 }
 
 /// The nodes of an instance: the root's, and what it also needs.
@@ -159,7 +178,7 @@ fn around(live: &Value, needed: &BTreeSet<&str>, kinds: &Kinds) -> Vec<(ObjectKe
         .collect()
 }
 
-/// The root as the sample has it, and with everything changed that its contract lets change. With `PEMDAS_EXPLORE`, each
+/// The root as the sample has it, and with everything changed that its contract lets change. In the deep tier, each
 /// change alone as well.
 fn roots(object: &Value, target: &RootTarget, admit: &dyn Fn(&Value) -> Option<Value>) -> Vec<Value> {
     // A root that leaves its selector is another property's.
@@ -187,7 +206,7 @@ fn roots(object: &Value, target: &RootTarget, admit: &dyn Fn(&Value) -> Option<V
         }
     }
     roots.extend(admit(&all));
-    if std::env::var_os("PEMDAS_EXPLORE").is_some() {
+    if pemdas_tier::is_deep() {
         roots.extend(alone);
     }
     roots.dedup();
@@ -231,20 +250,5 @@ fn play(kind: &KindKey, body: &Value) -> Option<Value> {
             Some(json!({ "conditions": [{ "type": "Ready", "status": "True" }] }))
         }
         _ => None,
-    }
-}
-
-/// Asks Nickel each question once.
-struct Remembering {
-    renderer: Renderer<InProcess>,
-    answers: BTreeMap<Digest, Answer>,
-}
-
-impl Evaluator for Remembering {
-    fn evaluate(&mut self, batch: &[Question]) -> Vec<Answer> {
-        let new: Vec<_> = batch.iter().filter(|it| !self.answers.contains_key(&it.digest)).cloned().collect();
-        let answers = if new.is_empty() { Vec::new() } else { self.renderer.answers(&new) };
-        self.answers.extend(new.iter().map(|it| it.digest).zip(answers));
-        batch.iter().map(|it| self.answers[&it.digest].clone()).collect()
     }
 }

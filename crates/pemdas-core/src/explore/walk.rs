@@ -351,7 +351,9 @@ pub(super) fn explore(
         }
         Replay::Another => {}
         Replay::None => {
-            for seed in 1..=walks * more() {
+            let seeds = seeds(&label, walks);
+            let walked = seeds.end - seeds.start;
+            for seed in seeds {
                 let walk = steps(seed, length, faults);
                 if run(&start, &walk, &subject.roots, end).is_none() {
                     continue;
@@ -363,11 +365,20 @@ pub(super) fn explore(
                 let line: Vec<_> = short.iter().map(|it| format!("{it:?}").replace(' ', "")).collect();
                 panic!("{violation}\n{}", again(&label, &line.join(" ")));
             }
+            if pemdas_tier::is_deep() {
+                pemdas_tier::tried(walked, "walks");
+            }
         }
     }
 }
 
-/// Asks something at every single point of a run without chance. A failure names the point, and is replayed by it.
+/// A subject of at most so many nodes is small.
+const SMALL: usize = 8;
+/// Of a large subject the default tier asks at one point in so many.
+const ASKED: usize = 8;
+
+/// Asks something at every single point of a run without chance; of a large subject, the deep tier does. A failure names the point, and
+/// is replayed by it.
 pub(super) fn at_every_step(
     property: &str,
     subject: &Subject,
@@ -381,13 +392,16 @@ pub(super) fn at_every_step(
         Replay::Another => return,
         Replay::None => None,
     };
+    let large = subject.programs[0].0.blueprint.nodes.len() > SMALL;
+    let every = if large { pemdas_tier::size(ASKED, 1) } else { 1 };
     let (mut quiet, mut version) = (0, sim.cluster.version);
-    let mut asked = None;
+    let (mut asked, mut points) = (None, 0);
     for at in 0..most {
         // A step that moved nothing is no other point.
         let point = Some((sim.cluster.version, sim.flights.len(), sim.world.changes));
         let new = std::mem::replace(&mut asked, point) != point;
-        if only.map_or(new, |it| it == at)
+        points += usize::from(new);
+        if only.map_or(new && points % every == 0, |it| it == at)
             && let Some(found) = ask(sim.clone(), at)
         {
             panic!("at step {at}: {found}\n{}", again(&label, &at.to_string()));
@@ -411,10 +425,17 @@ fn env_package() -> &'static str {
     if cfg!(test) { "pemdas-core --lib explore" } else { "pemdas-tests --test explore" }
 }
 
-/// How many times the usual number of walks: `PEMDAS_EXPLORE=1000` explores for hours.
-#[expect(clippy::disallowed_methods, reason = "a knob of the tests, not of the core")]
-pub(super) fn more() -> u64 {
-    std::env::var("PEMDAS_EXPLORE").ok().and_then(|it| it.parse().ok()).unwrap_or(1)
+/// How many times the walks of the default tier one round of the deep tier takes.
+const DEEP: u64 = 25;
+
+/// The seeds of so many walks. Each round of the deep tier takes more of them, and others. What has to fail does so in every round in
+/// the same way: a planted failure, and a deliberate bug.
+fn seeds(label: &str, walks: u64) -> std::ops::Range<u64> {
+    #[cfg(test)]
+    if crate::mutation::any() {
+        return 1..walks + 1;
+    }
+    if label == PLANTED { 1..walks + 1 } else { pemdas_tier::seeds(walks, walks * DEEP) }
 }
 
 /// What is to be replayed.

@@ -146,7 +146,7 @@ fn reach(graph: &Graph, holds: impl Fn(usize) -> bool) -> BTreeSet<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(pemdas_tier::size(300, 60_000)))]
 
     #[test]
     fn either_an_order_or_a_circle(plan in plans()) {
