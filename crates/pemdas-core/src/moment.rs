@@ -45,7 +45,7 @@ fn numbers(text: &str, between: char) -> Option<[u64; 3]> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::{prop_assert_eq, proptest};
+    use proptest::{prop_assert_eq, proptest, test_runner::Config as ProptestConfig};
 
     use super::{read_timestamp, timestamp};
 
@@ -58,6 +58,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(pemdas_tier::size(256, 50_000)))]
+
         #[test]
         fn what_is_written_is_read(seconds in 0_u64..250_000_000_000) {
             prop_assert_eq!(read_timestamp(&timestamp(seconds * 1_000)), Some(seconds * 1_000));

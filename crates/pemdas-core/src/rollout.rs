@@ -84,7 +84,10 @@ pub fn step(rollout: Rollout, members: &[Member]) -> Step {
 
 #[cfg(test)]
 mod tests {
-    use proptest::{collection::vec, prelude::any, prop_assert, prop_assert_eq, proptest};
+    use proptest::{
+        collection::vec, prelude::any, prop_assert, prop_assert_eq, proptest,
+        test_runner::Config as ProptestConfig,
+    };
 
     use super::{Health, Member, step};
     use crate::blueprint::Rollout;
@@ -136,6 +139,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(pemdas_tier::size(256, 50_000)))]
+
         /// Whatever becomes of those that are let through, as long as it is not a stall, everybody arrives, and never more than allowed
         /// are on their way.
         #[test]

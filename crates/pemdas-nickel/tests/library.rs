@@ -1,5 +1,5 @@
-//! The library: its types accept and refuse what they should, its shapes are the core's, its helpers leak nothing, and it does
-//! not fall into the traps that it warns of.
+//! The library: its types accept and refuse what they should, its shapes are the core's, and it does not fall into the traps that it
+//! warns of.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test says what it expects by panicking")]
 
@@ -188,55 +188,6 @@ fn every_shape_of_the_library_is_one_of_the_core() {
     for index in 0..4 {
         assert!(bad.evaluate(&Place::root().index(index)).is_err(), "{index}");
     }
-}
-
-/// Pages of memory that this process holds.
-fn resident_pages() -> usize {
-    let text = std::fs::read_to_string("/proc/self/statm").expect("a kernel that tells");
-    text.split_whitespace().nth(1).and_then(|pages| pages.parse().ok()).expect("a number of pages")
-}
-
-/// How many pages stay behind after so many calls. Other tests of this process take pages meanwhile: a leak is
-/// there each time it is looked for, they are not.
-fn pages_left_by(function: &str, calls: usize) -> usize {
-    let loaded = load(&format!("{{ f = fun the => {function} }}"));
-    let call = |number: usize| {
-        let place = Place::at(["f"]).call([json!({ "n": number, "s": format!("s{number}") }).into()]);
-        loaded.evaluate(&place).unwrap_or_else(|failure| panic!("{function}: {failure:?}"));
-    };
-    (0..100).for_each(call);
-    let looks = (0..3).map(|_| {
-        let before = resident_pages();
-        (0..calls).for_each(call);
-        resident_pages().saturating_sub(before)
-    });
-    looks.min().unwrap_or_default()
-}
-
-/// A `let rec` inside of a function leaves some 3.5 KiB behind in each call.
-#[test]
-fn helpers_leave_no_memory_behind() {
-    let calls = 500;
-    let allowed = calls / 2; // Half a page for each call: far more than noise, far less than the leak below.
-    let helpers = "{
-        a = v.sort [the.s, \"b\", \"a\", \"d\", \"c\"],
-        b = v.fold (fun sum item => sum + item) the.n [1, 2, 3, 4, 5, 6, 7, 8],
-        c = v.keep (fun item => item > the.n) [1, 2, 3],
-        d = v.env_of { A = the.n, B = the.s, C = v.from_secret \"a\" \"b\", D = null },
-        e = v.labels_of \"web\" { metadata.name = the.s },
-        f = v.at \"x.y\" 0 the,
-        g = v.base64 the.s,
-        h = v.short 10 \"0123456789abcdef%{the.s}\",
-        i = v.record_of [{ field = the.s, value = 1 }],
-        j = v.keep_fields (fun _name item => item != the.s) { a = \"b\" },
-    }";
-    let left = pages_left_by(helpers, calls);
-    assert!(left < allowed, "{left} pages are left behind by {calls} calls of the helpers");
-    let leaking = pages_left_by(
-        "std.array.sort (fun a b => if a < b then 'Lesser else 'Greater) [the.n, 3, 2, 1]",
-        calls,
-    );
-    assert!(leaking > allowed, "the test no longer sees the leak that the helpers avoid: {leaking} pages");
 }
 
 #[test]

@@ -298,6 +298,8 @@ fn shapes() -> impl Strategy<Value = Shape> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(pemdas_tier::size(256, 50_000)))]
+
     #[test]
     fn data_form_round_trips(shape in shapes()) {
         prop_assert_eq!(Shape::from_value(&shape.to_value()), Ok(shape));

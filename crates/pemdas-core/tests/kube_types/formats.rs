@@ -120,6 +120,8 @@ fn exact_quantities() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(pemdas_tier::size(256, 50_000)))]
+
     #[test]
     fn the_canonical_form_means_the_same(text in exact_quantities()) {
         let parsed = quantity(&text);

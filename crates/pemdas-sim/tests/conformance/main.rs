@@ -22,12 +22,12 @@ use serde_json::Value;
 
 use real::Real;
 
-/// How many requests are sent unless `PEMDAS_CONFORMANCE_REQUESTS` says otherwise.
-const REQUESTS: usize = 20_000;
 /// How many requests are one sequence, in a namespace of its own; watches and readings of the past come on top.
 const SEQUENCE: usize = 40;
-/// In how many namespaces it is seen what is left when all has settled, unless `PEMDAS_CONFORMANCE_NAMESPACES` says otherwise.
-const NAMESPACES: u64 = 30;
+/// How many sequences are sent: 20,000 requests in a round of the deep tier.
+const SEQUENCES: (u64, u64) = (25, 500);
+/// In how many namespaces it is seen what is left when all has settled.
+const NAMESPACES: (u64, u64) = (6, 30);
 /// How many sequences are sent at once: the real server waits for its disk most of the time.
 const THREADS: usize = 4;
 
@@ -36,45 +36,41 @@ fn real() -> &'static Real {
     REAL.get_or_init(Real::start)
 }
 
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
 #[test]
 fn the_simulator_answers_as_the_real_server_does() {
     let real = real();
-    if let Some(seed) = number("PEMDAS_CONFORMANCE_SEED") {
-        let failure = run::sequence(real, seed, SEQUENCE, true);
+    if let Ok(seed) = std::env::var("PEMDAS_CONFORMANCE_SEED") {
+        let failure = run::sequence(real, seed.parse().unwrap(), SEQUENCE);
         assert!(failure.is_none(), "{}", failure.unwrap_or_default());
         return;
     }
-    let requests = number("PEMDAS_CONFORMANCE_REQUESTS").map_or(REQUESTS, |it| usize::try_from(it).unwrap());
-    let most = number("PEMDAS_CONFORMANCE_FAILURES").map_or(1, |it| usize::try_from(it).unwrap());
-    let sequences = requests.div_ceil(SEQUENCE);
-    let failures = std::sync::Mutex::new(Vec::new());
-    let next = std::sync::atomic::AtomicUsize::new(0);
+    let seeds = pemdas_tier::seeds(SEQUENCES.0, SEQUENCES.1);
+    pemdas_tier::tried((seeds.end - seeds.start) * SEQUENCE as u64, "requests");
+    let seeds = std::sync::Mutex::new(seeds);
+    let failure = std::sync::Mutex::new(None);
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                    if seed >= sequences || failures.lock().unwrap().len() >= most {
+                while let Some(seed) = { seeds.lock().unwrap().next() } {
+                    if failure.lock().unwrap().is_some() {
                         return;
                     }
-                    if let Some(failure) = run::sequence(real, seed as u64, SEQUENCE, most == 1) {
-                        failures.lock().unwrap().push(failure);
+                    if let Some(found) = run::sequence(real, seed, SEQUENCE) {
+                        failure.lock().unwrap().get_or_insert(found);
                     }
                 }
             });
         }
     });
-    let failures = failures.into_inner().unwrap();
-    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    let failure = failure.into_inner().unwrap();
+    assert!(failure.is_none(), "{}", failure.unwrap_or_default());
 }
 
 #[test]
 fn the_same_is_left_when_all_has_settled() {
-    settled::run(real(), number("PEMDAS_CONFORMANCE_NAMESPACES").unwrap_or(NAMESPACES));
+    let seeds = pemdas_tier::seeds(NAMESPACES.0, NAMESPACES.1);
+    pemdas_tier::tried(seeds.end - seeds.start, "namespaces");
+    settled::run(real(), seeds);
 }
 
 /// Watches from a version that is forgotten, and lists as of one that has not come.

@@ -22,13 +22,10 @@ struct Mismatch {
     simulated: Answer,
 }
 
-/// Runs the sequence of a seed: what is wrong, if anything is.
-pub(crate) fn sequence(real: &Real, seed: u64, length: usize, shorten: bool) -> Option<String> {
+/// Runs the sequence of a seed: what is wrong, if anything is, with the shortest sequence that shows it.
+pub(crate) fn sequence(real: &Real, seed: u64, length: usize) -> Option<String> {
     let requests = generate::sequence(seed, length);
     let found = run(real, &requests)?;
-    if !shorten {
-        return Some(told(seed, &[], &found));
-    }
     let (shortest, found) = shortened(real, requests, found);
     Some(told(seed, &shortest, &found))
 }

@@ -4,6 +4,7 @@
 //! real cluster is given time until it is as the simulated one is at once, and stays so.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use pemdas_sim::{Cluster, Method, Request, Scenario, Seed, Time};
@@ -15,8 +16,8 @@ use crate::real::Real;
 const HOLD: &str = "example.com/hold";
 const OBJECTS: u64 = 7;
 const ROUNDS: usize = 4;
-/// How long a round may take on the real cluster.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// After so long a round on the real cluster is taken for one that never ends.
+const PATIENCE: Duration = Duration::from_secs(600);
 /// How long it has to stay as it is.
 const REST: Duration = Duration::from_secs(2);
 
@@ -226,9 +227,9 @@ fn settle(real: &Real, places: &mut [Place], round: usize) {
     }
 }
 
-/// Runs it in so many namespaces.
-pub(crate) fn run(real: &Real, namespaces: u64) {
-    let mut places: Vec<Place> = (0..namespaces).map(|number| Place::new(real, number)).collect();
+/// Runs it in a namespace for each seed.
+pub(crate) fn run(real: &Real, seeds: Range<u64>) {
+    let mut places: Vec<Place> = seeds.map(|seed| Place::new(real, seed)).collect();
     for place in &mut places {
         place.fill(real);
     }

@@ -22,10 +22,12 @@ fn the_pages_of_the_examples_are_true() {
     bed.read();
 }
 
-/// The seed is fixed, so that a failure can be looked for again; what the moments hit is up to the machine.
+/// A round has its seed, so that a failure can be looked for again; what the moments hit is up to the machine.
 #[test]
+#[ignore = "deep tier: kills the operator at random moments"]
 fn the_pages_are_true_whenever_the_operator_is_killed() {
     let bed = Bed::new();
-    let kills = bed.killed_at_random(7, || bed.play(&PAGES));
+    let kills = bed.killed_at_random(pemdas_tier::seeds(1, 1).start, || bed.play(&PAGES));
     assert!(kills > 5, "it was killed only {kills} times");
+    pemdas_tier::tried(kills as u64, "kills");
 }
