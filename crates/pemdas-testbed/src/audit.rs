@@ -2,7 +2,8 @@
 //! costs.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -26,6 +27,9 @@ pub struct Request {
     pub name: Option<String>,
     /// The HTTP status of the answer.
     pub code: u16,
+    /// When it came in, in a form whose order is that of time. Lines stand in the order of answers, and whoever sees what a request
+    /// did may be answered before it.
+    pub received: String,
     /// Whether this line is the end of the request, or the beginning of a long answer such as a watch.
     pub complete: bool,
 }
@@ -37,6 +41,8 @@ pub type Counts = BTreeMap<(String, String, String), usize>;
 #[serde(rename_all = "camelCase")]
 struct Event {
     stage: String,
+    #[serde(default)]
+    request_received_timestamp: String,
     verb: String,
     user: User,
     impersonated_user: Option<User>,
@@ -68,10 +74,15 @@ struct Status {
 /// Reads the log from the byte `offset` on, and gives the offset of its end. A line that is being written is left for
 /// the next time.
 pub fn read(log: &Path, offset: usize) -> Result<(Vec<Request>, usize)> {
-    let bytes = fs::read(log).doing(|| format!("read {}", log.display()))?;
-    let fresh = bytes.get(offset..).unwrap_or_default();
+    let mut fresh = Vec::new();
+    File::open(log)
+        .and_then(|mut file| {
+            file.seek(SeekFrom::Start(offset as u64))?;
+            file.read_to_end(&mut fresh)
+        })
+        .doing(|| format!("read {}", log.display()))?;
     let whole = fresh.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
-    let lines = String::from_utf8_lossy(fresh.get(..whole).unwrap_or_default()).into_owned();
+    let lines = String::from_utf8_lossy(fresh.get(..whole).unwrap_or_default());
     Ok((lines.lines().filter_map(request).collect(), offset + whole))
 }
 
@@ -91,6 +102,7 @@ fn request(line: &str) -> Option<Request> {
         namespace,
         name,
         code: event.response_status.map_or(0, |status| status.code),
+        received: event.request_received_timestamp,
         complete: event.stage == "ResponseComplete",
     })
 }
@@ -123,7 +135,7 @@ mod tests {
     fn requests_are_counted_by_who_they_were_made_for() {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("audit.log");
-        fs::write(&log, LINES).unwrap();
+        std::fs::write(&log, LINES).unwrap();
         let (requests, end) = read(&log, 0).unwrap();
         assert_eq!(requests.len(), 2, "the line that is being written is left alone");
         assert_eq!(requests[0].resource, "pods/status");

@@ -4,12 +4,13 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::Level;
 use crate::assets::image::{Added, Content, ImageSpec, file_digest, pack, pack_over};
 use crate::audit::{self, Request};
+use crate::client::Client;
 use crate::command::run;
 use crate::error::{Doing, Error, Result};
 use crate::supervise::{Options, Ready};
@@ -20,6 +21,9 @@ pub struct Cluster {
     /// Its standard input is the lifeline: it closes when we end, however we end.
     supervisor: Child,
     ready: Ready,
+    client: Client,
+    /// What was read of the audit log, and how far that is.
+    heard: Mutex<(Vec<Request>, usize)>,
 }
 
 impl Cluster {
@@ -47,8 +51,10 @@ impl Cluster {
             let _ = supervisor.wait();
             return Err(Error::new("the cluster did not start; what its supervisor said stands above"));
         }
-        let ready = serde_json::from_str(&line).doing(|| "understand the cluster's supervisor".into())?;
-        Ok(Self { supervisor, ready })
+        let ready: Ready =
+            serde_json::from_str(&line).doing(|| "understand the cluster's supervisor".into())?;
+        let client = Client::of(&ready.kubeconfig)?;
+        Ok(Self { supervisor, ready, client, heard: Mutex::default() })
     }
 
     /// Whether it still runs; if it does not, its supervisor has said why.
@@ -72,6 +78,12 @@ impl Cluster {
     #[must_use]
     pub fn ready(&self) -> &Ready {
         &self.ready
+    }
+
+    /// Asks the API server as the admin.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.client
     }
 
     /// Runs kubectl, of the cluster's own version, as the admin.
@@ -103,7 +115,16 @@ impl Cluster {
 
     /// The requests that the API server has answered since its start.
     pub fn requests(&self) -> Result<Vec<Request>> {
-        Ok(audit::read(&self.ready.audit_log, 0)?.0)
+        self.requests_where(|_| true)
+    }
+
+    /// Those of them that are so. The log grows long while tests run: no line of it is read twice.
+    pub fn requests_where(&self, is: impl Fn(&Request) -> bool) -> Result<Vec<Request>> {
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let (fresh, end) = audit::read(&self.ready.audit_log, heard.1)?;
+        heard.0.extend(fresh);
+        heard.1 = end;
+        Ok(heard.0.iter().filter(|it| is(it)).cloned().collect())
     }
 
     /// Makes an image of one program, with the libraries it is linked to, and gives it to the node. The image is named

@@ -15,9 +15,11 @@
 
 pub mod assets;
 pub mod audit;
+pub mod client;
 mod cluster;
 mod command;
 mod error;
+mod kinds;
 mod say;
 pub mod supervise;
 

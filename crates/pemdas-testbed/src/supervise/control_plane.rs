@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::api::Api;
 use super::pki::{ADMIN, Pki};
 use super::ports::Ports;
 use super::process::Processes;
 use super::spec::Programs;
+use crate::client::Client;
 use crate::error::{Doing, Result};
 
 /// The addresses of services, on both levels.
@@ -33,7 +33,7 @@ pub(crate) struct Place<'a> {
 pub(crate) struct ControlPlane {
     pub(crate) processes: Processes,
     pub(crate) pki: Pki,
-    pub(crate) api: Api,
+    pub(crate) api: Client,
     pub(crate) server: String,
 }
 
@@ -60,7 +60,9 @@ impl Place<'_> {
         let pki = Pki::create(&self.folder.join("pki"), &names)?;
         let address = self.node_address.unwrap_or("127.0.0.1");
         let server = format!("https://{address}:{}", self.ports.api);
-        let api = Api::new(&server, &pki.file("ca.crt"), pki.token(ADMIN))?;
+        let ca = pki.file("ca.crt");
+        let ca = std::fs::read(&ca).doing(|| format!("read {}", ca.display()))?;
+        let api = Client::new(&server, &ca, pki.token(ADMIN))?;
 
         processes.start("etcd", &mut self.etcd()?)?;
         processes.start("kube-apiserver", &mut self.api_server(&pki)?)?;

@@ -27,7 +27,7 @@ pub(super) fn start(cluster: &mut ControlPlane, programs: &Programs, folder: &st
     cluster.api.create("/api/v1/nodes", &node())?;
     let api = cluster.api.clone();
     cluster.processes.wait_until("the played node is ready", Duration::from_secs(60), || {
-        Ok(node_is_ready(api.get("/api/v1/nodes/node-1").as_ref())
+        Ok(node_is_ready(api.get("/api/v1/nodes/node-1").ok().flatten().as_ref())
             && api.answers("/api/v1/namespaces/default/serviceaccounts/default"))
     })
 }

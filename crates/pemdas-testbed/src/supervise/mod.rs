@@ -4,7 +4,6 @@
 //! The owner holds the other end of the supervisor's standard input; when the kernel closes it, the cluster goes.
 //! Should the supervisor itself be killed, the kernel ends its children, and the next start removes its folder.
 
-mod api;
 mod control_plane;
 mod kwok;
 pub(crate) mod node;
