@@ -138,19 +138,22 @@ fn judged(path: &str, answer: &Result<Value, String>, expected: Result<&str, &st
 async fn whatever_a_service_answers_is_a_value_or_a_sentence() {
     let server = Misbehaving::start().await;
     let fetcher = Fetcher::new(Way::Names("cluster.local".to_owned()));
-    for (path, expected) in EXPECTED {
+    // All at once, because some are waited for in vain.
+    let limits = limits();
+    let all = EXPECTED.iter().map(async |(path, expected)| {
         let address = format!("http://{}{path}", server.address);
-        let asked = tokio::time::timeout(Duration::from_secs(3), fetcher.ask(&address, &limits())).await;
+        let asked = tokio::time::timeout(limits.time, fetcher.ask(&address, &limits)).await;
         let answer = asked.unwrap_or_else(|_| Err("does not answer within 3s".to_owned()));
         judged(path, &answer, *expected);
-    }
-    let garbage = fetcher.ask(&format!("http://{}/garbage", server.address), &limits()).await;
+    });
+    futures::future::join_all(all).await;
+    let garbage = fetcher.ask(&format!("http://{}/garbage", server.address), &limits).await;
     assert_eq!(garbage, Err("answers with something that is no HTTP, or breaks off".to_owned()));
-    let nobody = fetcher.ask("http://127.0.0.1:1/", &limits()).await;
+    let nobody = fetcher.ask("http://127.0.0.1:1/", &limits).await;
     assert_eq!(nobody, Err("cannot be connected to".to_owned()));
     // The names of a cluster mean nothing here.
     let place = place("n", 80, "/json");
-    let unknown = fetcher.fetch(&place, &client().await, &limits()).await.unwrap_err();
+    let unknown = fetcher.fetch(&place, &client().await, &limits).await.unwrap_err();
     assert!(unknown.starts_with("Service n/report:80/json "), "{unknown}");
 }
 
@@ -239,15 +242,17 @@ async fn through_the_api_servers_proxy_the_account_gets_the_same() {
         fetcher.fetch(&place(&namespace, 80, "/json"), &account, &limits()).await.ok()
     })
     .await;
-    for (path, expected) in EXPECTED {
-        let answer = fetcher.fetch(&place(&namespace, 80, path), &account, &limits()).await;
+    let limits = limits();
+    let all = EXPECTED.iter().map(async |(path, expected)| {
+        let answer = fetcher.fetch(&place(&namespace, 80, path), &account, &limits).await;
         match *path {
             // Nothing of it has gone through when the API server notices.
             "/short" => judged(path, &answer, Err("gives no answer through the API server")),
             _ => judged(path, &answer, *expected),
         }
-    }
-    let out = fetcher.fetch(&place(&namespace, 80, "/../../../secrets"), &account, &limits()).await;
+    });
+    futures::future::join_all(all).await;
+    let out = fetcher.fetch(&place(&namespace, 80, "/../../../secrets"), &account, &limits).await;
     assert!(out.unwrap_err().contains("could lead out of the Service"));
 }
 

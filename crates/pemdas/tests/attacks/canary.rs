@@ -1,12 +1,13 @@
 //! Values of Secrets are nowhere but in Secrets: not in logs at any level, Events, statuses, annotations, metrics or revisions,
 //! whatever a blueprint does with them and however it fails.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    bed::{Space, bed, condition, until},
+    bed::{condition, until},
     operators::{Plan, events},
     server::{Manner, Server},
+    space::Space,
 };
 
 /// What is in the observed Secret. As text it is also what its encoded form begins with being looked for.
@@ -124,28 +125,22 @@ fn public(space: &Space) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let kinds = [
         space.kind("Vault"),
-        "configmaps".to_owned(),
-        "events".to_owned(),
-        "controllerrevisions".to_owned(),
-        "leases".to_owned(),
-        "services".to_owned(),
+        "configmap".to_owned(),
+        "event".to_owned(),
+        "controllerrevision".to_owned(),
+        "lease".to_owned(),
+        "service".to_owned(),
+        "crd".to_owned(),
     ];
     for kind in kinds {
-        let text = space.kubectl(&["get", &kind, "-o", "json", "--show-managed-fields"]).unwrap();
-        found.push((kind, text));
+        let list = Space::client().get(&space.path(&kind, "")).unwrap().expect("the kind is served");
+        found.push((kind, list.to_string()));
     }
-    let crds = bed().cluster.kubectl(&["get", "crds", "-o", "json"]).unwrap();
-    found.push(("definitions".to_owned(), crds));
     // Of Secrets and Jobs, everything but what the blueprint itself puts there.
-    for kind in ["secrets", "jobs"] {
-        let text = space.kubectl(&["get", kind, "-o", "json"]).unwrap();
-        let list: Value = serde_json::from_str(&text).unwrap();
-        for item in list["items"].as_array().unwrap() {
+    for kind in ["secret", "job"] {
+        for item in space.list(kind) {
             let mut metadata = item["metadata"].clone();
             metadata["annotations"].as_object_mut().map(|it| it.remove("password"));
-            metadata["annotations"]
-                .as_object_mut()
-                .map(|it| it.remove("kubectl.kubernetes.io/last-applied-configuration"));
             found.push((format!("the metadata of {kind}"), metadata.to_string()));
         }
     }
@@ -199,7 +194,7 @@ fn values_of_secrets_are_nowhere_but_in_secrets() {
     let seed =
         space.get("secret", "good-generated").unwrap()["data"]["password"].as_str().unwrap().to_owned();
     let metrics = operator.page("/metrics");
-    space.kubectl(&["delete", &space.kind("Vault"), "--all", "--wait=false"]).unwrap();
+    space.delete_soon(&space.kind("Vault"), "");
     space.gone("secret", "good-copy");
 
     let mut places = public(&space);

@@ -4,9 +4,10 @@
 use serde_json::json;
 
 use super::{
-    bed::{Space, bed, until},
+    bed::until,
     input::NOTE,
     operators::{Operator, Plan},
+    space::Space,
 };
 
 /// Two copies over the same blueprints, of which the first leads.
@@ -30,9 +31,7 @@ fn besides_the_lease(operator: &Operator) -> Vec<String> {
 
 /// The lists that a copy took.
 fn lists(operator: &Operator) -> usize {
-    let user = operator.user();
-    let requests = bed().cluster.requests().unwrap();
-    requests.iter().filter(|it| it.user == user && it.verb == "list" && it.resource != "leases").count()
+    operator.requests().iter().filter(|it| it.verb == "list" && it.resource != "leases").count()
 }
 
 fn change(space: &Space, value: &str) {
@@ -53,7 +52,7 @@ fn the_other_takes_over_from_a_killed_one_and_decides_on_lists_of_its_own() {
     assert_eq!(lists(&second), 0, "nothing is listed by who does not lead");
     first.kill();
     // While nobody leads, the world goes on.
-    space.kubectl(&["delete", "configmap", "one"]).unwrap();
+    space.delete("configmap", "one");
     change(&space, "b");
     assert!(leads(&second));
     assert!(lists(&second) >= 4, "it began with lists of its own");
@@ -80,7 +79,7 @@ fn a_leader_that_was_paused_writes_nothing_when_it_wakes_up_deposed() {
     }
     let taken = besides_the_lease(&first);
     // There is something to do that it would do differently: it saw none of this.
-    space.kubectl(&["delete", &space.kind("Note"), "n0"]).unwrap();
+    space.delete(&space.kind("Note"), "n0");
     space.gone("configmap", "n0");
     first.signal("CONT");
     until("it knows that it is deposed", || (!leads(&first)).then_some(()));

@@ -5,12 +5,13 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
-    bed::{Space, condition, until},
+    bed::{condition, until},
     input::NOTE,
     operators::{Operator, Plan, warned},
+    space::Space,
 };
 
 /// An instance and its neighbour, both ready.
@@ -38,21 +39,21 @@ fn neighbour_works(space: &Space) {
 #[test]
 fn a_claim_that_was_edited_by_hand_is_told_and_nothing_is_guessed() {
     let (space, _operator) = two("claims");
-    space.kubectl(&["annotate", "--overwrite", "configmap", "one", "pemdas.dev/claim=rubbish"]).unwrap();
+    space.annotate("configmap", "one", "pemdas.dev/claim", "rubbish");
     let note = space.stalls("Note", "one", "cannot be read");
     assert_eq!(condition(&note, "Ready")["status"], "False");
     warned(&space, "one", "cannot be read");
     neighbour_works(&space);
     // Another's name on it: then it is another's.
-    let label = "pemdas.dev/root=00000000-0000-0000-0000-000000000000.0";
-    space.kubectl(&["label", "--overwrite", "configmap", "one", label]).unwrap();
+    let label = |of: Value| json!({ "metadata": { "labels": { "pemdas.dev/root": of } } });
+    space.merge("configmap", "one", &label(json!("00000000-0000-0000-0000-000000000000.0")));
     space.stalls("Note", "one", "belongs to another instance");
     // No name at all: it is nobody's, and in the way.
-    space.kubectl(&["label", "configmap", "one", "pemdas.dev/root-"]).unwrap();
+    space.merge("configmap", "one", &label(Value::Null));
     space.stalls("Note", "one", "is not ours");
     neighbour_works(&space);
     // Whoever takes it out of the way mends it.
-    space.kubectl(&["delete", "configmap", "one"]).unwrap();
+    space.delete("configmap", "one");
     space.ready("Note", "one");
     until("it is made again", || space.get("configmap", "one").filter(|it| it["data"]["value"] == "a"));
 }
@@ -80,12 +81,9 @@ fn a_label_copied_by_hand_makes_nothing_ours() {
 fn a_status_and_an_annotation_that_a_hand_changed_are_put_right() {
     let (space, _operator) = two("statuses");
     let kind = space.kind("Note");
-    let patch = r#"{"status":{"conditions":[],"observedGeneration":99}}"#;
-    space.kubectl(&["patch", &kind, "one", "--subresource=status", "--type=merge", "-p", patch]).unwrap();
+    space.merge_status(&kind, "one", &json!({ "conditions": [], "observedGeneration": 99 }));
     space.ready("Note", "one");
-    space
-        .kubectl(&["annotate", "--overwrite", "configmap", "blueprint", "pemdas.dev/status=rubbish"])
-        .unwrap();
+    space.annotate("configmap", "blueprint", "pemdas.dev/status", "rubbish");
     until("what is told of the blueprint is put right", || {
         let map = space.get("configmap", "blueprint")?;
         let text = map["metadata"]["annotations"]["pemdas.dev/status"].as_str()?;
@@ -142,8 +140,7 @@ fn a_damaged_ledger_is_told_and_nothing_runs_on_a_guess() {
     let ledger = space.names("secret").into_iter().find(|it| it.contains(&uid)).expect("a ledger");
     let good = space.get("secret", &ledger).unwrap()["data"]["ledger"].clone();
     let write = |data: &serde_json::Value| {
-        let patch = json!({ "data": { "ledger": data } }).to_string();
-        space.kubectl(&["patch", "secret", &ledger, "--type=merge", "-p", &patch]).unwrap();
+        space.merge("secret", &ledger, &json!({ "data": { "ledger": data } }));
     };
     write(&json!("cnViYmlzaA=="));
     space.stalls("Task", "one", "ledger");
@@ -190,7 +187,7 @@ fn a_clock_that_jumps_changes_nothing() {
             space.get("configmap", "one-after").filter(|it| it["data"]["version"] == version)
         });
         space.ready("Task", "one");
-        space.kubectl(&["delete", "configmap", "one-before"]).unwrap();
+        space.delete("configmap", "one-before");
         until("drift is repaired", || space.get("configmap", "one-before"));
     }
     let created: std::collections::BTreeSet<_> =

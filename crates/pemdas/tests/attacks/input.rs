@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{
-    bed::{Space, until},
+    bed::until,
     operators::{Plan, warned},
+    space::Space,
 };
 
 /// A blueprint that is as it should be.

@@ -4,10 +4,11 @@
 use serde_json::json;
 
 use super::{
-    bed::{Space, bed, condition, until},
+    bed::{condition, until},
     hands::TASK,
     input::NOTE,
     operators::{Plan, warned},
+    space::Space,
 };
 
 #[test]
@@ -22,12 +23,7 @@ fn a_namespace_that_is_deleted_ends_with_everything_in_it() {
     space.ready("Task", "one");
     // In the middle of another attempt.
     space.instance("Task", "one", &json!({ "version": "2" }));
-    bed().cluster.kubectl(&["delete", "namespace", &space.name, "--wait=false"]).unwrap();
-    until("the namespace is gone", || {
-        let left =
-            bed().cluster.kubectl(&["get", "namespace", &space.name, "--ignore-not-found", "-o", "name"]);
-        left.ok().filter(|it| it.trim().is_empty())
-    });
+    space.delete("namespace", &space.name);
     other.instance("Note", "one", &json!({ "value": "a" }));
     other.ready("Note", "one");
 }
@@ -41,7 +37,7 @@ fn what_a_root_left_behind_is_not_taken_by_the_next_of_its_name() {
     space.instance("Note", "one", &json!({ "value": "a" }));
     space.ready("Note", "one");
     let kind = space.kind("Note");
-    space.kubectl(&["delete", &kind, "one", "--cascade=orphan"]).unwrap();
+    space.delete_alone(&kind, "one");
     space.gone(&kind, "one");
     assert_eq!(space.get("configmap", "one").unwrap()["data"]["value"], "a");
     space.instance("Note", "one", &json!({ "value": "b" }));
@@ -62,11 +58,11 @@ fn finalizers_of_others_are_waited_for() {
     space.runs("blueprint");
     space.instance("Task", "one", &json!({ "version": "1" }));
     space.ready("Task", "one");
-    let hold = r#"{"metadata":{"finalizers":["example.com/hold"]}}"#;
-    let free = r#"{"metadata":{"finalizers":null}}"#;
-    space.kubectl(&["patch", "configmap", "one-after", "--type=merge", "-p", hold]).unwrap();
+    const HOLD: &str = "example.com/hold";
+    let free = json!({ "metadata": { "finalizers": null } });
+    space.merge("configmap", "one-after", &json!({ "metadata": { "finalizers": [HOLD] } }));
     let kind = space.kind("Task");
-    space.kubectl(&["delete", &kind, "one", "--wait=false"]).unwrap();
+    space.delete_soon(&kind, "one");
     until("it is being deleted", || {
         space.get("configmap", "one-after").filter(|it| it["metadata"]["deletionTimestamp"].is_string())
     });
@@ -75,23 +71,24 @@ fn finalizers_of_others_are_waited_for() {
         space.get("configmap", "one-before").is_some_and(|it| it["metadata"]["deletionTimestamp"].is_null())
     );
     assert!(space.get(&kind, "one").is_some());
-    space.kubectl(&["patch", "configmap", "one-after", "--type=merge", "-p", free]).unwrap();
+    space.merge("configmap", "one-after", &free);
     space.gone(&kind, "one");
     assert!(space.get("configmap", "one-before").is_none());
     // A root that others hold is left alone when we are through with it.
     space.instance("Task", "two", &json!({ "version": "1" }));
     space.ready("Task", "two");
-    let add = r#"[{"op":"add","path":"/metadata/finalizers/-","value":"example.com/hold"}]"#;
-    space.kubectl(&["patch", &kind, "two", "--type=json", "-p", add]).unwrap();
-    space.kubectl(&["delete", &kind, "two", "--wait=false"]).unwrap();
+    let mut held = space.get(&kind, "two").unwrap()["metadata"]["finalizers"].clone();
+    held.as_array_mut().unwrap().push(json!(HOLD));
+    space.merge(&kind, "two", &json!({ "metadata": { "finalizers": held } }));
+    space.delete_soon(&kind, "two");
     space.gone("configmap", "two-before");
     until("only the other's finalizer is left", || {
-        space.get(&kind, "two").filter(|it| it["metadata"]["finalizers"] == json!(["example.com/hold"]))
+        space.get(&kind, "two").filter(|it| it["metadata"]["finalizers"] == json!([HOLD]))
     });
     let before = space.requests().len();
-    super::bed::a_while();
+    space.settles("Task", |turn| json!({ "version": turn }));
     assert_eq!(space.requests().len(), before, "nothing is asked while it is held");
-    space.kubectl(&["patch", &kind, "two", "--type=merge", "-p", free]).unwrap();
+    space.merge(&kind, "two", &free);
     space.gone(&kind, "two");
 }
 
@@ -106,25 +103,23 @@ fn another_object_under_the_same_name_is_another_object() {
     space.ready("Note", "one");
     let first = space.get("configmap", "one").unwrap()["metadata"]["uid"].clone();
     // A root that goes and comes back at once: what is there belongs to the old one until it is gone.
-    space.kubectl(&["delete", &kind, "one"]).unwrap();
+    space.delete(&kind, "one");
     space.instance("Note", "one", &json!({ "value": "b" }));
     space.ready("Note", "one");
     let map = space.get("configmap", "one").unwrap();
     assert_eq!(map["data"]["value"], "b");
     assert_ne!(map["metadata"]["uid"], first);
     // Somebody deletes our object and puts their own there at once.
+    let data = json!({ "value": "theirs" });
     let theirs =
-        r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"one"},"data":{"value":"theirs"}}"#;
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), theirs).unwrap();
-    let path = file.path().to_string_lossy().into_owned();
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "one" }, "data": data });
     // Whoever is quicker: either it is theirs, and told, or ours was there first and stays.
-    space.kubectl(&["delete", "configmap", "one", "--wait=false"]).unwrap();
-    let won = space.kubectl(&["create", "-f", &path]).is_ok();
+    space.delete_soon("configmap", "one");
+    let won = space.creates(&theirs);
     if won && space.get("configmap", "one").unwrap()["metadata"]["labels"].is_null() {
         space.stalls("Note", "one", "is not ours");
         assert_eq!(space.get("configmap", "one").unwrap()["data"]["value"], "theirs");
-        space.kubectl(&["delete", "configmap", "one"]).unwrap();
+        space.delete("configmap", "one");
     }
     until("it is ours again", || space.get("configmap", "one").filter(|it| it["data"]["value"] == "b"));
     space.ready("Note", "one");
@@ -140,12 +135,10 @@ fn a_definition_that_goes_and_comes_back_does_no_harm() {
     space.ready("Note", "one");
     let crd = format!("notes.{}", space.group);
     for round in ["b", "c"] {
-        bed().cluster.kubectl(&["delete", "crd", &crd]).unwrap();
+        space.delete("crd", &crd);
         // It is made again by the blueprint that owns it; its objects went with it.
         until("it is served again", || {
-            let conditions =
-                bed().cluster.kubectl(&["get", "crd", &crd, "-o", "jsonpath={.status.conditions}"]);
-            conditions.ok().filter(|it| it.contains("Established"))
+            space.get("crd", &crd).filter(|it| condition(it, "Established")["status"] == "True")
         });
         space.gone("configmap", "one");
         space.instance("Note", "one", &json!({ "value": round }));

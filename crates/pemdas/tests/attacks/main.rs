@@ -1,20 +1,35 @@
-//! `pemdas run` under attack on a real control plane: bad input, bad connections, bad neighbours, bad moments. Each test has
-//! an operator and namespaces of its own, and says in its name what it proves.
+//! `pemdas run` under attack on a real control plane: bad input, bad connections, bad neighbours, bad moments, ends and new beginnings.
+//! Each test has an operator and namespaces of its own, so none waits for another, and says in its name what it proves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
 #![allow(clippy::print_stderr, reason = "a test that fails shows the log of its operator")]
 
+mod allowed;
 #[allow(dead_code, reason = "the tests of the operator use the rest")]
 #[path = "../operator/bed.rs"]
 mod bed;
 mod canary;
 mod copies;
+mod counted;
 mod fairness;
+#[allow(dead_code, reason = "the tests of the operator use the rest")]
+#[path = "../operator/given.rs"]
+mod given;
+mod going;
 mod hands;
 mod input;
 mod life;
+#[path = "../operator/marker.rs"]
+mod marker;
+mod memory;
 mod operators;
+mod past;
 mod proxy;
 mod reports;
+mod restarts;
+mod rollout;
 mod server;
+#[allow(dead_code, reason = "the tests of the operator use the rest")]
+#[path = "../operator/space.rs"]
+mod space;
 mod templates;
 mod transport;

@@ -9,9 +9,13 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use pemdas_testbed::audit::Request;
 use serde_json::{Value, json};
 
-use super::bed::{Space, bed, credentials, until};
+use super::{
+    bed::{bed, credentials, logged, token, until, with_token},
+    space::Space,
+};
 
 /// Runs what it is given, says its process id, and kills it when its own standard input ends: that is also when the tests
 /// have ended.
@@ -58,6 +62,8 @@ pub(crate) struct Plan {
     environment: Vec<(String, String)>,
     log: &'static str,
     alone: bool,
+    /// The namespace and the name of an account that is there; none means one of its own, which may do everything.
+    pub(crate) account: Option<(String, String)>,
 }
 
 impl Plan {
@@ -65,7 +71,13 @@ impl Plan {
     pub(crate) fn over(spaces: &[&Space]) -> Self {
         let mut arguments = vec!["--listen=127.0.0.1:0".to_owned(), "--report-every=1".to_owned()];
         arguments.extend(spaces.iter().map(|it| format!("--namespace={}", it.name)));
-        Self { arguments, environment: Vec::new(), log: "info,pemdas=debug,pemdas_kube=debug", alone: true }
+        let log = "info,pemdas=debug,pemdas_kube=debug";
+        Self { arguments, environment: Vec::new(), log, alone: true, account: None }
+    }
+
+    pub(crate) fn argument(mut self, argument: String) -> Self {
+        self.arguments.push(argument);
+        self
     }
 
     /// With a Lease, in a namespace that it shares with its rivals.
@@ -89,10 +101,20 @@ impl Plan {
     /// An account and a folder for it; nothing runs yet.
     pub(crate) fn prepare(self) -> Operator {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let account = format!("pemdas-{}", COUNT.fetch_add(1, Ordering::Relaxed));
-        let config = credentials(&bed().cluster, &account);
+        let cluster = &bed().cluster;
+        let (user, config) = match &self.account {
+            Some((namespace, name)) => {
+                let token = token(cluster, namespace, name);
+                (format!("{namespace}:{name}"), with_token(cluster, &token))
+            }
+            None => {
+                let name = format!("pemdas-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+                (format!("pemdas-system:{name}"), credentials(cluster, &name))
+            }
+        };
+        let user = format!("system:serviceaccount:{user}");
         let folder = tempfile::tempdir().unwrap();
-        let operator = Operator { plan: self, account, config, folder, process: None };
+        let operator = Operator { plan: self, user, config, folder, process: None };
         operator.reach(None);
         operator
     }
@@ -107,7 +129,8 @@ impl Plan {
 /// An operator of a test's own.
 pub(crate) struct Operator {
     plan: Plan,
-    account: String,
+    /// The name under which the API server knows it.
+    pub(crate) user: String,
     config: Value,
     folder: tempfile::TempDir,
     process: Option<Kept>,
@@ -175,11 +198,6 @@ impl Operator {
         fs::read_to_string(self.log_file()).unwrap_or_default()
     }
 
-    /// The name under which the API server knows it.
-    pub(crate) fn user(&self) -> String {
-        format!("system:serviceaccount:pemdas-system:{}", self.account)
-    }
-
     /// What it shows of itself over HTTP.
     pub(crate) fn page(&self, path: &str) -> String {
         let log = self.log();
@@ -193,12 +211,15 @@ impl Operator {
         answer
     }
 
+    /// What it asked of the API server so far.
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        logged(|it| it.user == self.user)
+    }
+
     /// What it asked of the API server so far that changes something: verb, namespace, resource and name.
     pub(crate) fn writes(&self) -> Vec<String> {
-        let user = self.user();
-        let requests = bed().cluster.requests().unwrap();
-        let written = requests.iter().filter(|it| it.user == user && it.complete);
-        written
+        self.requests()
+            .iter()
             .filter(|it| !["get", "list", "watch"].contains(&it.verb.as_str()))
             .filter(|it| !["subjectaccessreviews", "events"].contains(&it.resource.as_str()))
             .map(|it| {
@@ -214,16 +235,15 @@ impl Drop for Operator {
         if std::thread::panicking() {
             let log = self.log();
             let lines: Vec<_> = log.lines().collect();
-            eprintln!("the log of {}:\n{}", self.account, lines[lines.len().saturating_sub(30)..].join("\n"));
+            eprintln!("the log of {}:\n{}", self.user, lines[lines.len().saturating_sub(30)..].join("\n"));
         }
     }
 }
 
 /// The Events about an object, as `type reason: note`.
 pub(crate) fn events(space: &Space, name: &str) -> Vec<String> {
-    let text = space.kubectl(&["get", "events.v1.events.k8s.io", "-o", "json"]).unwrap();
-    let list: Value = serde_json::from_str(&text).unwrap();
-    let of_it = list["items"].as_array().unwrap().iter().filter(|it| it["regarding"]["name"] == name);
+    let all = space.list("event");
+    let of_it = all.iter().filter(|it| it["regarding"]["name"] == name);
     let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
     of_it.map(|it| format!("{} {}: {}", text(&it["type"]), text(&it["reason"]), text(&it["note"]))).collect()
 }

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{
-    bed::{Space, condition, until},
+    bed::{condition, until},
     operators::{Operator, Plan, events, warned},
     server::{Manner, Server},
+    space::Space,
 };
 
 const SITE: &str = r#"
@@ -84,11 +85,12 @@ fn a_response_is_copied_into_the_status_when_it_changes_and_nothing_is_written_w
     server.asked_again(3);
     assert_eq!(status_writes(&space), before + 1, "a restart writes nothing");
     // Its Service goes with the instance, and nobody asks any more.
-    space.kubectl(&["delete", &space.kind("Site"), "one"]).unwrap();
+    space.delete(&space.kind("Site"), "one");
     space.gone("service", "one");
     until("nobody asks any more", || {
         let asked = server.asked();
-        std::thread::sleep(std::time::Duration::from_secs(3));
+        // That takes longer than the time between two questions.
+        space.settles("Site", |turn| json!({ "value": turn }));
         (server.asked() == asked).then_some(())
     });
 }

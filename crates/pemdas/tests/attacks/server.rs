@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::json;
 
-use super::bed::{Space, until};
+use super::{bed::until, space::Space};
 
 /// What it does when it is asked.
 #[derive(Debug, Clone)]
@@ -84,10 +84,7 @@ impl Server {
                 "containers": [{ "name": "report", "image": "none" }],
             },
         }));
-        let status = json!({ "status": { "podIP": address, "podIPs": [{ "ip": address }] } }).to_string();
-        space
-            .kubectl(&["patch", "pod", service, "--subresource=status", "--type=merge", "-p", &status])
-            .unwrap();
+        space.merge_status("pod", service, &json!({ "podIP": address, "podIPs": [{ "ip": address }] }));
         // What stands behind the proxy is taken from either form; the cluster makes the newer one of this.
         space.apply(&json!({
             "apiVersion": "v1", "kind": "Endpoints", "metadata": { "name": service },

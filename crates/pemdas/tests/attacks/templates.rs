@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{
-    bed::{Space, bed, condition, until},
+    bed::{condition, everything, until},
+    given::allow,
     operators::{Plan, warned},
+    space::Space,
 };
 
 /// What is rendered is what the instance says: no check before it runs can know.
@@ -134,18 +136,15 @@ fn another_instances_object_is_not_taken() {
 #[test]
 fn a_namespace_that_the_account_may_not_use_is_told_by_name() {
     let (space, other) = (Space::poor("confined"), Space::poor("foreign"));
-    bed().cluster.apply(&json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": space.name },
-        "rules": [
-            { "apiGroups": [space.group], "resources": ["*"], "verbs": ["*"] },
-            { "apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["*"] },
-            { "apiGroups": ["", "example.com"], "resources": ["*"], "verbs": ["get", "list", "watch"] },
+    allow(
+        &space,
+        &[
+            json!({ "apiGroups": [space.group], "resources": ["*"], "verbs": ["*"] }),
+            json!({ "apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["*"] }),
+            json!({ "apiGroups": ["", "example.com"], "resources": ["*"], "verbs": ["get", "list", "watch"] }),
         ],
-    }).to_string()).unwrap();
-    let account = format!("--serviceaccount={}:default", space.name);
-    let role = format!("--clusterrole={}", space.name);
-    bed().cluster.kubectl(&["create", "clusterrolebinding", &space.name, &role, &account]).unwrap();
-    space.kubectl(&["create", "rolebinding", "all", "--clusterrole=cluster-admin", &account]).unwrap();
+    );
+    space.allows("all", &json!([everything()]), &space.account("default"));
     let _operator = Plan::over(&[&space]).start();
     space.blueprint("blueprint", ODD);
     space.runs("blueprint");

@@ -4,7 +4,10 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-use super::bed::{Space, bed, shared, until};
+use super::{
+    bed::{bed, shared, token, until, with_token},
+    space::Space,
+};
 
 const SHOP: &str = r#"
 let { Blueprint, Failed, .. } = import "pemdas/v1.ncl" in
@@ -63,7 +66,7 @@ impl Space {
     }
 
     fn opens(&self, name: &str) {
-        self.kubectl(&["annotate", "configmap", &format!("{name}-first"), "seen=yes"]).unwrap();
+        self.annotate("configmap", &format!("{name}-first"), "seen", "yes");
         self.ready("Shop", name);
     }
 
@@ -135,9 +138,9 @@ fn a_chain_of_waits_is_told_to_its_root_cause_with_times() {
 fn what_a_human_can_do_is_named_and_a_refusal_is_told_in_the_servers_words() {
     let _running = shared();
     let space = shops("advice");
-    space.kubectl(&["create", "configmap", "one-second", "--from-literal=mine=yes"]).unwrap();
+    space.map_of_a_hand("one-second");
     space.shop("one");
-    space.kubectl(&["annotate", "configmap", "one-first", "seen=yes"]).unwrap();
+    space.annotate("configmap", "one-first", "seen", "yes");
     space.stalls("Shop", "one", "exists and is not ours");
     let told = space.asks(&["explain", "shop/one"]);
     assert_eq!(told.status, 1);
@@ -189,24 +192,15 @@ fn who_may_read_less_is_told_from_the_status_and_bad_input_gets_a_hint() {
     );
     assert!(elsewhere.errors.contains(&format!("-n {}", space.name)), "{}", elsewhere.errors);
 
-    space.kubectl(&["create", "serviceaccount", "reader"]).unwrap();
-    let account = format!("--serviceaccount={}:reader", space.name);
-    space
-        .kubectl(&[
-            "create",
-            "role",
-            "reader",
-            "--verb=get,list",
-            &format!("--resource=configmaps,{}s.{}", "shop", space.group),
-        ])
-        .unwrap();
-    space.kubectl(&["create", "rolebinding", "reader", "--role=reader", &account]).unwrap();
-    let token = space.kubectl(&["create", "token", "reader"]).unwrap();
+    space.apply(&json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "reader" } }));
+    let rules = json!([
+        { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list"] },
+        { "apiGroups": [space.group], "resources": ["shops"], "verbs": ["get", "list"] },
+    ]);
+    space.allows("reader", &rules, &space.account("reader"));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kubeconfig");
-    let text = std::fs::read_to_string(bed().cluster.kubeconfig()).unwrap();
-    let mut config: Value = serde_json::from_str(&text).unwrap();
-    config["users"][0]["user"] = json!({ "token": token.trim() });
+    let config = with_token(&bed().cluster, &token(&bed().cluster, &space.name, "reader"));
     std::fs::write(&path, config.to_string()).unwrap();
     let told = until("the right counts", || {
         Some(said(&["explain", &format!("{}/one", space.kind("Shop"))], &["-n", &space.name], &path))

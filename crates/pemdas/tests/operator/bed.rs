@@ -42,9 +42,12 @@ pub(crate) fn bed() -> &'static Bed {
     static BED: OnceLock<Bed> = OnceLock::new();
     BED.get_or_init(|| {
         let cluster = Cluster::start(Level::ControlPlane).unwrap();
-        cluster.kubectl(&["create", "namespace", "pemdas-system"]).unwrap();
-        let role = ["create", "clusterrolebinding", "pemdas", "--clusterrole=cluster-admin"];
-        cluster.kubectl(&[&role[..], &["--group=system:serviceaccounts:pemdas-system"]].concat()).unwrap();
+        namespace(&cluster, "pemdas-system");
+        let group = json!({
+            "apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:serviceaccounts:pemdas-system",
+        });
+        cluster.client().apply("tester", "", &binding("pemdas", "cluster-admin", &group)).unwrap();
+        in_force(&cluster, json!({ "user": OPERATOR, "groups": [group["name"]] }), "", &everything());
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("kubeconfig"), credentials(&cluster, "pemdas").to_string()).unwrap();
         Bed { cluster, operator: Mutex::new(None), folder }
@@ -53,12 +56,63 @@ pub(crate) fn bed() -> &'static Bed {
 
 /// A kubeconfig of an account of operators, which is made.
 pub(crate) fn credentials(cluster: &Cluster, account: &str) -> Value {
-    cluster.kubectl(&["-n", "pemdas-system", "create", "serviceaccount", account]).unwrap();
-    let token = cluster.kubectl(&["-n", "pemdas-system", "create", "token", account]).unwrap();
+    let made = json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": account } });
+    cluster.client().create("/api/v1/namespaces/pemdas-system/serviceaccounts", &made).unwrap();
+    with_token(cluster, &token(cluster, "pemdas-system", account))
+}
+
+/// A token of an account that is there.
+pub(crate) fn token(cluster: &Cluster, namespace: &str, account: &str) -> String {
+    let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token");
+    let wanted = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {} });
+    let made = cluster.client().create(&path, &wanted).unwrap();
+    made["status"]["token"].as_str().unwrap().to_owned()
+}
+
+/// A kubeconfig with this token.
+pub(crate) fn with_token(cluster: &Cluster, token: &str) -> Value {
     let text = fs::read_to_string(cluster.kubeconfig()).unwrap();
     let mut config: Value = serde_json::from_str(&text).unwrap();
-    config["users"][0]["user"] = json!({ "token": token.trim() });
+    config["users"][0]["user"] = json!({ "token": token });
     config
+}
+
+pub(crate) fn namespace(cluster: &Cluster, name: &str) {
+    let made = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
+    cluster.client().create("/api/v1/namespaces", &made).unwrap();
+}
+
+/// The rule that allows everything.
+pub(crate) fn everything() -> Value {
+    json!({ "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] })
+}
+
+/// Waits until somebody has a right: the API server learns of roles by watches of its own, and whoever is refused asks more often.
+pub(crate) fn in_force(cluster: &Cluster, mut who: Value, namespace: &str, rule: &Value) {
+    who["resourceAttributes"] = json!({
+        "namespace": namespace, "group": rule["apiGroups"][0], "resource": rule["resources"][0], "verb": rule["verbs"][0],
+    });
+    let review =
+        json!({ "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": who });
+    // Not by `until`, which looks for an operator: there may be none yet.
+    let is = || {
+        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+        cluster.client().create(path, &review).unwrap()["status"]["allowed"] == true
+    };
+    let started = Instant::now();
+    while !is() {
+        assert!(started.elapsed() < LONG, "never in force: {review}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// What gives a role of the cluster to somebody.
+pub(crate) fn binding(name: &str, role: &str, subject: &Value) -> Value {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": { "name": name },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role },
+        "subjects": [subject],
+    })
 }
 
 /// The operator of all tests runs from the first of them on.
@@ -106,148 +160,23 @@ pub(crate) fn exclusive() -> std::sync::RwLockWriteGuard<'static, ()> {
 
 static STOPPING: std::sync::RwLock<()> = std::sync::RwLock::new(());
 
-/// A namespace whose default account may do everything, and an API group that is nobody else's.
-pub(crate) struct Space {
-    pub(crate) name: String,
-    pub(crate) group: String,
+/// Everything of this sort that was asked so far.
+pub(crate) fn logged(is: impl Fn(&Request) -> bool) -> Vec<Request> {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let cluster = &bed().cluster;
+    // A line is written after its answer: so one is waited for that is asked after all of these.
+    for _ in 0..2 {
+        let name = format!("nothing-{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let _nothing = cluster.client().get(&format!("/api/v1/namespaces/default/configmaps/{name}"));
+        let is_there = || cluster.requests_where(|it| it.name.as_ref() == Some(&name)).unwrap().pop();
+        until("the audit log has come so far", is_there);
+    }
+    cluster.requests_where(|it| it.complete && is(it)).unwrap()
 }
 
-impl Space {
-    pub(crate) fn new(about: &str) -> Self {
-        let space = Self::poor(about);
-        let account = format!("--serviceaccount={}:default", space.name);
-        let binding = ["create", "clusterrolebinding", &space.name, "--clusterrole=cluster-admin", &account];
-        bed().cluster.kubectl(&binding).unwrap();
-        space
-    }
-
-    /// The same, and its account may do nothing.
-    pub(crate) fn poor(about: &str) -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("{about}-{}", COUNT.fetch_add(1, Ordering::Relaxed));
-        bed().cluster.kubectl(&["create", "namespace", &name]).unwrap();
-        Self { group: format!("{name}.example.com"), name }
-    }
-
-    /// Applies a blueprint; `GROUP` in it becomes the group of the namespace.
-    pub(crate) fn blueprint(&self, name: &str, source: &str) {
-        let source = source.replace("GROUP", &self.group);
-        self.apply(&json!({
-            "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": { "name": name, "labels": { "pemdas.dev/blueprint": "" } },
-            "data": { "main.ncl": source },
-        }));
-    }
-
-    /// The blueprint runs, and what it owns is served.
-    pub(crate) fn runs(&self, name: &str) -> Value {
-        until(&format!("{name} runs"), || {
-            self.told(name).filter(|it| it["revision"].is_string() && it["definitions"] == json!({}))
-        })
-    }
-
-    /// What is told of a blueprint on its ConfigMap.
-    pub(crate) fn told(&self, name: &str) -> Option<Value> {
-        let map = self.get("configmap", name)?;
-        let text = map["metadata"]["annotations"]["pemdas.dev/status"].as_str()?;
-        Some(serde_json::from_str(text).unwrap())
-    }
-
-    pub(crate) fn kubectl(&self, arguments: &[&str]) -> Result<String, String> {
-        let arguments = [&["-n", &self.name][..], arguments].concat();
-        bed().cluster.kubectl(&arguments).map_err(|error| error.to_string())
-    }
-
-    pub(crate) fn apply(&self, object: &Value) {
-        self.apply_as("tester", object);
-    }
-
-    /// Applies in the name of a field manager.
-    pub(crate) fn apply_as(&self, manager: &str, object: &Value) {
-        let manager = format!("--field-manager={manager}");
-        let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), object.to_string()).unwrap();
-        let path = file.path().to_string_lossy().into_owned();
-        // A kind that was just made may be unknown for a moment.
-        until(&format!("{} is applied", object["kind"]), || {
-            self.kubectl(&["apply", "--server-side", &manager, "--force-conflicts", "-f", &path]).ok()
-        });
-    }
-
-    pub(crate) fn get(&self, kind: &str, name: &str) -> Option<Value> {
-        let text = self.kubectl(&["get", kind, name, "-o", "json", "--ignore-not-found"]).ok()?;
-        serde_json::from_str(&text).ok()
-    }
-
-    pub(crate) fn names(&self, kind: &str) -> Vec<String> {
-        let text = self.kubectl(&["get", kind, "-o", "name"]).unwrap();
-        let mut names: Vec<_> =
-            text.lines().filter_map(|it| it.split('/').next_back()).map(str::to_owned).collect();
-        names.retain(|it| it != "kube-root-ca.crt");
-        names
-    }
-
-    /// An instance of a kind of this space.
-    pub(crate) fn instance(&self, kind: &str, name: &str, spec: &Value) {
-        self.apply(&json!({
-            "apiVersion": format!("{}/v1", self.group), "kind": kind,
-            "metadata": { "name": name }, "spec": spec,
-        }));
-    }
-
-    /// The whole name of a kind of this space.
-    pub(crate) fn kind(&self, kind: &str) -> String {
-        format!("{}.{}", kind.to_lowercase(), self.group)
-    }
-
-    pub(crate) fn ready(&self, kind: &str, name: &str) -> Value {
-        until(&format!("{kind} {name} is ready"), || {
-            self.get(&self.kind(kind), name).filter(|it| {
-                condition(it, "Ready")["status"] == "True"
-                    && it["status"]["observedGeneration"] == it["metadata"]["generation"]
-            })
-        })
-    }
-
-    /// It stalls, and says this.
-    pub(crate) fn stalls(&self, kind: &str, name: &str, words: &str) -> Value {
-        until(&format!("{kind} {name} stalls: {words}"), || {
-            self.get(&self.kind(kind), name).filter(|it| {
-                let stalled = condition(it, "Stalled");
-                stalled["status"] == "True" && stalled["message"].as_str().unwrap().contains(words)
-            })
-        })
-    }
-
-    pub(crate) fn gone(&self, kind: &str, name: &str) {
-        until(&format!("{kind} {name} is gone"), || self.get(kind, name).is_none().then_some(()));
-    }
-
-    /// What the operator wrote in this namespace so far, for itself or for the account; Events apart.
-    pub(crate) fn writes(&self) -> Vec<String> {
-        self.requests().into_iter().filter(|it| !it.starts_with("get ") && !it.starts_with("list ")).collect()
-    }
-
-    /// What the operator asked of this namespace so far: verb, resource and name.
-    pub(crate) fn requests(&self) -> Vec<String> {
-        asked()
-            .iter()
-            .filter(|it| it.namespace.as_deref() == Some(&self.name) && it.complete)
-            .filter(|it| {
-                !["events", "subjectaccessreviews", "controllerrevisions"].contains(&it.resource.as_str())
-            })
-            .filter(|it| it.verb != "watch")
-            // What is told on a blueprint is told of all its instances together.
-            .filter(|it| !(it.resource == "configmaps" && it.name.as_deref() == Some("blueprint")))
-            .map(|it| format!("{} {} {}", it.verb, it.resource, it.name.as_deref().unwrap_or_default()))
-            .collect()
-    }
-}
-
-/// Everything that the operator asked so far.
-pub(crate) fn asked() -> Vec<Request> {
-    let requests = bed().cluster.requests().unwrap();
-    requests.into_iter().filter(|it| it.user.starts_with(OPERATOR)).collect()
+/// Everything of this sort that operators asked so far.
+pub(crate) fn asked(is: impl Fn(&Request) -> bool) -> Vec<Request> {
+    logged(|it| it.user.starts_with(OPERATOR) && is(it))
 }
 
 pub(crate) fn condition(object: &Value, name: &str) -> Value {
@@ -257,13 +186,18 @@ pub(crate) fn condition(object: &Value, name: &str) -> Value {
 
 /// Waits until something is there. What never comes is a failure that says what was waited for.
 pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    until_it_can(what, || look().ok_or("it never came"))
+}
+
+/// Waits until something can be done. What never can be is a failure that says why.
+pub(crate) fn until_it_can<T, E: std::fmt::Display>(what: &str, mut done: impl FnMut() -> Result<T, E>) -> T {
     let started = Instant::now();
     loop {
-        if let Some(found) = look() {
-            return found;
+        match done() {
+            Ok(done) => return done,
+            Err(why) => assert!(started.elapsed() < LONG, "{what}: {why}\n{}", last_words()),
         }
-        assert!(started.elapsed() < LONG, "{what}: it never came\n{}", last_words());
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 
@@ -271,9 +205,4 @@ fn last_words() -> String {
     let log = fs::read_to_string(bed().folder.path().join("log")).unwrap_or_default();
     let lines: Vec<_> = log.lines().collect();
     lines[lines.len().saturating_sub(20)..].join("\n")
-}
-
-/// Waits as long as it takes to be sure that nothing happens: longer than anything is gathered or put off.
-pub(crate) fn a_while() {
-    std::thread::sleep(Duration::from_secs(3));
 }

@@ -4,97 +4,11 @@ use std::{fs, process::Command};
 
 use serde_json::json;
 
-use super::bed::{Space, a_while, bed, condition, exclusive, shared, until};
-
-fn note(data: &str) -> String {
-    r#"
-let { Blueprint, .. } = import "pemdas/v1.ncl" in
-{
-  name = "note",
-  kinds.Note = { group = "GROUP", versions.v1.spec = { value | String | doc "A value" } },
-  nodes = {
-    instance = { root = kinds.Note, also = ["map"] },
-    map.template = fun the => {
-      apiVersion = "v1", kind = "ConfigMap", metadata.name = the.root.metadata.name, data = DATA,
-    },
-  },
-} | Blueprint
-"#
-    .replace("DATA", data)
-}
-
-#[test]
-fn a_broken_revision_leaves_the_last_good_one_running() {
-    let _alone = exclusive();
-    let space = Space::new("broken");
-    space.blueprint("blueprint", &note("{ v = the.root.spec.value }"));
-    let good = space.runs("blueprint");
-    space.instance("Note", "one", &json!({ "value": "a" }));
-    space.ready("Note", "one");
-    space.blueprint("blueprint", &note("{ v = the.roott.spec.value }"));
-    let told = until("the errors are told", || {
-        space.told("blueprint").filter(|it| it["problems"].as_array().is_some_and(|it| !it.is_empty()))
-    });
-    assert_eq!(told["revision"], good["revision"]);
-    let problem = &told["problems"][0];
-    assert!(problem["place"].as_str().unwrap().starts_with("main.ncl:"), "{problem}");
-    assert!(problem["code"].as_str().unwrap().starts_with("PM"), "{problem}");
-    space.instance("Note", "two", &json!({ "value": "b" }));
-    space.ready("Note", "two");
-    // Also after a restart.
-    bed().kill();
-    bed().start();
-    space.instance("Note", "three", &json!({ "value": "c" }));
-    space.ready("Note", "three");
-    assert_eq!(space.get("configmap", "three").unwrap()["data"], json!({ "v": "c" }));
-    // Mended, it takes over at once.
-    space.blueprint("blueprint", &note("{ v = the.root.spec.value, more = \"yes\" }"));
-    for name in ["one", "two", "three"] {
-        until("the new revision is applied", || {
-            space.get("configmap", name).filter(|it| it["data"]["more"] == "yes")
-        });
-    }
-    let told = until("it is told", || {
-        space.told("blueprint").filter(|it| it["ordinal"].as_u64() > good["ordinal"].as_u64())
-    });
-    assert_eq!(told["problems"], json!([]));
-}
-
-#[test]
-fn a_revision_that_cannot_be_kept_leaves_the_last_good_one_running() {
-    let _alone = exclusive();
-    let space = Space::new("unkept");
-    space.blueprint("blueprint", &note("{ v = the.root.spec.value }"));
-    let good = space.runs("blueprint");
-    space.apply(&json!({
-        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": { "name": "quota" },
-        "spec": { "hard": { "count/controllerrevisions.apps": "1" } },
-    }));
-    until("the quota is counted", || {
-        let used = space.get("resourcequota", "quota")?["status"]["used"].clone();
-        (used["count/controllerrevisions.apps"] == "1").then_some(())
-    });
-    space.blueprint("blueprint", &note("{ v = the.root.spec.value, more = \"yes\" }"));
-    let unkept = || {
-        space.told("blueprint").filter(|it| {
-            let problem = &it["problems"][0];
-            problem["code"] == "PM0511" && problem["message"].as_str().unwrap().contains("quota")
-        })
-    };
-    assert_eq!(until("it is told", unkept)["revision"], good["revision"]);
-    // Also after a restart.
-    bed().kill();
-    bed().start();
-    space.instance("Note", "one", &json!({ "value": "a" }));
-    space.ready("Note", "one");
-    assert_eq!(space.get("configmap", "one").unwrap()["data"], json!({ "v": "a" }));
-    assert_eq!(until("it is told", unkept)["revision"], good["revision"]);
-    space.kubectl(&["delete", "resourcequota", "quota"]).unwrap();
-    until("the new revision is applied", || {
-        space.get("configmap", "one").filter(|it| it["data"]["more"] == "yes")
-    });
-    until("nothing is told any more", || space.told("blueprint").filter(|it| it["problems"] == json!([])));
-}
+use super::{
+    bed::{condition, shared, until},
+    given::note,
+    space::Space,
+};
 
 #[test]
 fn a_node_that_is_taken_out_takes_its_object_with_it() {
@@ -131,11 +45,11 @@ fn a_blueprint_with_instances_is_kept_until_they_are_gone() {
     until("it is held", || {
         space.get("configmap", "blueprint").filter(|it| it["metadata"]["finalizers"].is_array())
     });
-    space.kubectl(&["delete", "configmap", "blueprint", "--wait=false"]).unwrap();
-    a_while();
+    space.delete_soon("configmap", "blueprint");
+    space.sees_blueprints();
     space.instance("Note", "one", &json!({ "value": "b" }));
     until("it still runs", || space.get("configmap", "one").filter(|it| it["data"]["v"] == "b"));
-    space.kubectl(&["delete", &space.kind("Note"), "one"]).unwrap();
+    space.delete(&space.kind("Note"), "one");
     space.gone("configmap", "blueprint");
 }
 
@@ -165,8 +79,7 @@ fn a_large_blueprint_is_compressed_and_runs() {
     space.ready("Note", "one");
     assert_eq!(space.get("configmap", "one").unwrap()["data"], json!({ "v": "a", "l": "1200000" }));
     // One that nobody can unpack is told, and what ran runs on.
-    let patch = json!({ "binaryData": { "words.ncl.gz": "AAAA" } }).to_string();
-    space.kubectl(&["patch", "configmap", "note", "--type=merge", "-p", &patch]).unwrap();
+    space.merge("configmap", "note", &json!({ "binaryData": { "words.ncl.gz": "AAAA" } }));
     let told = until("it is told", || space.told("note").filter(|it| it["problems"][0]["code"] == "PM0015"));
     assert!(told["problems"][0]["message"].as_str().unwrap().contains("\"words.ncl.gz\" in binaryData"));
     assert!(told["revision"].is_string(), "{told}");
@@ -207,7 +120,7 @@ let { Blueprint, .. } = import "pemdas/v1.ncl" in
 } | Blueprint
 "#);
     until("it is made", || space.get("configmap", "blueprint-made"));
-    space.kubectl(&["delete", "configmap", "blueprint"]).unwrap();
+    space.delete("configmap", "blueprint");
     space.gone("configmap", "blueprint-made");
 }
 

@@ -2,7 +2,11 @@
 
 use serde_json::json;
 
-use super::bed::{Space, a_while, bed, condition, shared, until};
+use super::{
+    bed::{condition, shared, until},
+    given::{CHAIN, allow},
+    space::Space,
+};
 
 const NOTE: &str = r#"
 let { Blueprint, .. } = import "pemdas/v1.ncl" in
@@ -25,6 +29,10 @@ fn map(name: &str, value: &str) -> serde_json::Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name }, "data": { "value": value } })
 }
 
+fn note_of_a_marker(turn: &str) -> serde_json::Value {
+    json!({ "value": turn, "name": "marker" })
+}
+
 #[test]
 fn an_object_that_is_there_already_is_not_touched() {
     let _running = shared();
@@ -36,9 +44,9 @@ fn an_object_that_is_there_already_is_not_touched() {
     let note = space.stalls("Note", "one", "exists and is not ours");
     assert_eq!(condition(&note, "Stalled")["reason"], "Exists");
     assert_eq!(space.get("configmap", "taken").unwrap()["data"]["value"], "somebody's");
-    let events = space.kubectl(&["get", "events", "-o", "json"]).unwrap();
+    let events = space.events();
     assert!(events.contains("exists and is not ours"), "{events}");
-    space.kubectl(&["delete", "configmap", "taken"]).unwrap();
+    space.delete("configmap", "taken");
     space.ready("Note", "one");
     assert_eq!(space.get("configmap", "taken").unwrap()["data"]["value"], "ours");
 }
@@ -67,9 +75,9 @@ fn two_instances_never_share_an_object() {
     space.ready("Note", "one");
     space.instance("Note", "two", &json!({ "value": "two's", "name": "same" }));
     space.stalls("Note", "two", "belongs to another instance");
-    a_while();
+    space.passes_by("Note", note_of_a_marker);
     assert_eq!(space.get("configmap", "same").unwrap()["data"]["value"], "one's");
-    space.kubectl(&["delete", &space.kind("Note"), "one"]).unwrap();
+    space.delete(&space.kind("Note"), "one");
     space.ready("Note", "two");
     assert_eq!(space.get("configmap", "same").unwrap()["data"]["value"], "two's");
 }
@@ -84,6 +92,7 @@ fn a_renamed_object_is_made_before_the_old_one_goes() {
     space.ready("Note", "one");
     space.instance("Note", "one", &json!({ "value": "v", "name": "new" }));
     space.gone("configmap", "old");
+    space.passes_by("Note", note_of_a_marker);
     let writes = space.writes();
     let at =
         |what: &str| writes.iter().position(|it| it == what).unwrap_or_else(|| panic!("{what}: {writes:?}"));
@@ -95,14 +104,13 @@ fn a_renamed_object_is_made_before_the_old_one_goes() {
 fn a_root_deleted_without_its_objects_leaves_them() {
     let _running = shared();
     let space = Space::new("orphan");
-    space.blueprint("blueprint", super::cost::CHAIN);
+    space.blueprint("blueprint", CHAIN);
     space.runs("blueprint");
     space.instance("Chain", "one", &json!({ "value": "v" }));
     space.ready("Chain", "one");
     let kind = space.kind("Chain");
-    space.kubectl(&["delete", &kind, "one", "--cascade=orphan"]).unwrap();
-    space.gone(&kind, "one");
-    a_while();
+    space.delete_alone(&kind, "one");
+    space.settles("Chain", |turn| json!({ "value": turn }));
     assert_eq!(space.names("configmap"), ["blueprint", "one-a", "one-b", "one-c"]);
 }
 
@@ -118,7 +126,7 @@ fn what_arrives_after_the_end_of_its_instance_is_taken_away_and_what_is_restored
     let instance = was["metadata"]["labels"]["pemdas.dev/root"].as_str().unwrap();
     let manager = format!("pemdas-{instance}");
     let kind = space.kind("Note");
-    space.kubectl(&["delete", &kind, "one"]).unwrap();
+    space.delete(&kind, "one");
     space.gone("configmap", "map");
 
     let copy = |name: &str| {
@@ -134,14 +142,13 @@ fn what_arrives_after_the_end_of_its_instance_is_taken_away_and_what_is_restored
         "manager": manager, "operation": "Apply", "apiVersion": "v1", "time": "2026-01-01T00:00:00Z",
         "fieldsType": "FieldsV1", "fieldsV1": { "f:data": { "f:value": {} } },
     }] } });
-    let patch = format!("--patch={notes}");
-    space.kubectl(&["patch", "configmap", "restored-with-notes", "--type=merge", &patch]).unwrap();
+    space.merge("configmap", "restored-with-notes", &notes);
     let get = ["get", "configmap", "restored-with-notes", "-o", "json", "--show-managed-fields"];
     assert!(space.kubectl(&get).unwrap().contains(&manager), "the server keeps the notes");
     // The request of a copy that does not lead any more.
     space.apply_as(&manager, &copy("late"));
     space.gone("configmap", "late");
-    a_while();
+    space.settles("Note", note_of_a_marker);
     assert_eq!(space.names("configmap"), ["blueprint", "restored", "restored-with-notes"]);
 }
 
@@ -149,17 +156,14 @@ fn what_arrives_after_the_end_of_its_instance_is_taken_away_and_what_is_restored
 fn an_account_that_may_not_is_told_by_name() {
     let _running = shared();
     let space = Space::poor("poor");
-    bed().cluster.apply(&json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": space.name },
-        "rules": [
-            { "apiGroups": [space.group], "resources": ["*"], "verbs": ["*"] },
-            { "apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["*"] },
-            { "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"] },
+    allow(
+        &space,
+        &[
+            json!({ "apiGroups": [space.group], "resources": ["*"], "verbs": ["*"] }),
+            json!({ "apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["*"] }),
+            json!({ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"] }),
         ],
-    }).to_string()).unwrap();
-    let account = format!("--serviceaccount={}:default", space.name);
-    let role = format!("--clusterrole={}", space.name);
-    bed().cluster.kubectl(&["create", "clusterrolebinding", &space.name, &role, &account]).unwrap();
+    );
     space.blueprint("blueprint", &NOTE.replace("OWN", ""));
     space.runs("blueprint");
     let told = until("it is told", || {

@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use super::bed::{Space, a_while, condition, shared, until};
+use super::{
+    bed::{condition, shared, until},
+    space::Space,
+};
 
 /// `word` may be no palindrome, which no definition can say; `copy` is computed from `word`.
 const WORDS: &str = r#"
@@ -61,11 +64,9 @@ fn an_instance_that_breaks_its_contract_is_stalled_alone_until_it_is_mended() {
     assert_eq!(condition(&word, "Ready")["status"], "False");
     assert!(space.get("configmap", "broken").is_none());
     let events = until("an Event tells it", || {
-        let events = space.kubectl(&["get", "events", "-o", "json"]).unwrap();
-        let events: serde_json::Value = serde_json::from_str(&events).unwrap();
-        events["items"].as_array().unwrap().iter().find(|it| it["reason"] == "BreaksContract").cloned()
+        space.list("event").into_iter().find(|it| it["reason"] == "BreaksContract")
     });
-    assert_eq!((&events["type"], &events["involvedObject"]["name"]), (&json!("Warning"), &json!("broken")));
+    assert_eq!((&events["type"], &events["regarding"]["name"]), (&json!("Warning"), &json!("broken")));
     // Mended, it goes on.
     space.instance("Word", "broken", &json!({ "word": "wheel" }));
     space.ready("Word", "broken");
@@ -73,10 +74,10 @@ fn an_instance_that_breaks_its_contract_is_stalled_alone_until_it_is_mended() {
     // Broken again, what is there stays as it is.
     space.instance("Word", "broken", &json!({ "word": "noon" }));
     space.stalls("Word", "broken", "a palindrome");
-    a_while();
+    space.passes_by("Word", |turn| json!({ "word": turn }));
     assert_eq!(space.get("configmap", "broken").unwrap()["data"]["word"], "wheel");
     // And it can be deleted.
-    space.kubectl(&["delete", &space.kind("Word"), "broken", "--timeout=600s"]).unwrap();
+    space.delete(&space.kind("Word"), "broken");
     space.gone("configmap", "broken");
     space.gone("configmap", "broken-last");
     space.ready("Word", "fine");
@@ -93,13 +94,13 @@ fn what_never_kept_its_contract_has_nothing_to_do_when_it_is_deleted() {
     space.runs("blueprint");
     space.instance("Word", "never", &json!({ "word": "level" }));
     space.stalls("Word", "never", "a palindrome");
-    space.kubectl(&["delete", &space.kind("Word"), "never", "--timeout=600s"]).unwrap();
+    space.delete(&space.kind("Word"), "never");
     // One that kept it once has nodes of its deletion to run: they are not skipped silently.
     space.instance("Word", "once", &json!({ "word": "lever" }));
     space.ready("Word", "once");
     space.instance("Word", "once", &json!({ "word": "noon" }));
     space.stalls("Word", "once", "a palindrome");
-    space.kubectl(&["delete", &space.kind("Word"), "once", "--wait=false"]).unwrap();
+    space.delete_soon(&space.kind("Word"), "once");
     space.stalls("Word", "once", "skip-deletion");
     assert!(space.get("configmap", "once").is_some(), "nothing is torn down before");
     space.instance("Word", "once", &json!({ "word": "lever" }));

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::bed::{Space, a_while, bed, shared, until};
+use super::{
+    bed::{bed, shared, until},
+    space::Space,
+};
 
 const NOTE: &str = r#"
 let { Blueprint, .. } = import "pemdas/v1.ncl" in
@@ -46,7 +49,18 @@ fn definition_of_somebody(space: &Space) {
     there["metadata"] = json!({ "name": crd(space) });
     there["spec"]["group"] = json!(space.group);
     there.as_object_mut().unwrap().remove("status");
-    bed().cluster.apply(&there.to_string()).unwrap();
+    space.apply(&there);
+}
+
+/// What is made from now on is younger than a blueprint: ages are counted in seconds. Only the clock tells.
+fn a_second_younger(space: &Space, than: &str) {
+    let made = space.get("configmap", than).unwrap()["metadata"]["creationTimestamp"].clone();
+    until("a second has begun", || {
+        space.creates(&json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "clock" } }));
+        let now = space.get("configmap", "clock")?["metadata"]["creationTimestamp"].clone();
+        space.delete("configmap", "clock");
+        (now != made).then_some(())
+    });
 }
 
 fn says(space: &Space, name: &str, words: &str) -> Value {
@@ -96,13 +110,13 @@ fn an_awaited_definition_is_picked_up_and_its_return_too() {
     there["metadata"] = json!({ "name": crd(&space) });
     there["spec"]["group"] = json!(space.group);
     there.as_object_mut().unwrap().remove("status");
-    bed().cluster.apply(&there.to_string()).unwrap();
+    space.apply(&there);
     space.runs("blueprint");
     space.instance("Note", "one", &json!({ "value": "a" }));
     space.ready("Note", "one");
-    space.kubectl(&["delete", "crd", &crd(&space), "--timeout=600s"]).unwrap();
+    space.delete("crd", &crd(&space));
     says(&space, "blueprint", "somebody has to install");
-    bed().cluster.apply(&there.to_string()).unwrap();
+    space.apply(&there);
     space.runs("blueprint");
     // The garbage collector may not have met the kind while it was there: then it ends what is left once the kind is back.
     space.gone("configmap", "one-blueprint");
@@ -121,7 +135,7 @@ fn a_definition_that_disappears_is_made_again() {
     space.instance("Note", "one", &json!({ "value": "a" }));
     space.ready("Note", "one");
     let uid = space.get("crd", &crd(&space)).unwrap()["metadata"]["uid"].clone();
-    space.kubectl(&["delete", "crd", &crd(&space), "--timeout=600s"]).unwrap();
+    space.delete("crd", &crd(&space));
     until("it is made again", || space.get("crd", &crd(&space)).filter(|it| it["metadata"]["uid"] != uid));
     space.gone("configmap", "one-blueprint");
     space.instance("Note", "two", &json!({ "value": "b" }));
@@ -138,7 +152,7 @@ fn a_second_blueprint_that_owns_the_same_kind_serves_nothing_of_it() {
     says(&space, "second", &format!("belongs to the blueprint {}/first", space.name));
     space.instance("Note", "one", &json!({ "value": "a" }));
     space.ready("Note", "one");
-    a_while();
+    space.passes_by("Note", |turn| json!({ "value": turn }));
     assert!(space.get("configmap", "one-second").is_none(), "it is the first one's");
 }
 
@@ -149,16 +163,15 @@ fn of_two_blueprints_that_await_a_kind_the_older_has_it_and_the_other_inherits_i
     definition_of_somebody(&space);
     blueprint(&space, "older", "await");
     space.runs("older");
-    // Ages are counted in seconds.
-    a_while();
+    a_second_younger(&space, "older");
     blueprint(&space, "newer", "await");
     says(&space, "newer", &format!("belongs to the blueprint {}/older", space.name));
     space.instance("Note", "one", &json!({ "value": "a" }));
     until("the older serves it", || space.get("configmap", "one-older"));
-    a_while();
+    space.passes_by("Note", |turn| json!({ "value": turn }));
     assert!(space.get("configmap", "one-newer").is_none());
-    space.kubectl(&["delete", &space.kind("Note"), "one", "--timeout=600s"]).unwrap();
-    space.kubectl(&["delete", "configmap", "older", "--timeout=600s"]).unwrap();
+    space.delete(&space.kind("Note"), "one");
+    space.delete("configmap", "older");
     space.instance("Note", "two", &json!({ "value": "a" }));
     until("the newer serves it", || space.get("configmap", "two-newer"));
 }
@@ -169,7 +182,7 @@ fn an_older_blueprint_of_which_nothing_can_run_keeps_a_kind_from_nobody() {
     let space = Space::new("awaiting-broken");
     definition_of_somebody(&space);
     blueprint_of(&space, "older", "await", "{ name = ");
-    a_while();
+    a_second_younger(&space, "older");
     blueprint(&space, "newer", "await");
     space.runs("newer");
     space.instance("Note", "one", &json!({ "value": "a" }));

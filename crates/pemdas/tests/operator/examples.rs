@@ -4,7 +4,10 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::bed::{Space, condition, shared, until};
+use super::{
+    bed::{condition, shared, until},
+    space::Space,
+};
 
 fn file(example: &str, path: &str) -> String {
     fs::read_to_string(format!("{}/../../examples/{example}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
@@ -25,6 +28,6 @@ fn a_web_app_comes_up_and_goes() {
     });
     assert!(ready["status"]["pemdas"]["nodes"].as_array().is_some_and(|it| it.len() > 2), "{ready:#}");
     assert!(!space.names("deployment").is_empty());
-    space.kubectl(&["delete", kind, "shop"]).unwrap();
+    space.delete(kind, "shop");
     until("nothing is left", || space.names("deployment").is_empty().then_some(()));
 }

@@ -1,61 +1,12 @@
 //! One watch for all who may see the same.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
-    bed::{Space, bed, condition, exclusive, shared, until},
-    other::Other,
+    bed::{condition, shared, until},
+    given::{OWNER, allow, listed_by, reader},
+    space::Space,
 };
-
-/// The blueprint that owns the kind.
-const OWNER: &str = r#"
-let { Blueprint, .. } = import "pemdas/v1.ncl" in
-{
-  name = "owner",
-  kinds.Common = { group = "GROUP", versions.v1.spec = { value | String | doc "A value" } },
-  nodes = {
-    instance = { root = kinds.Common, also = ["map"] },
-    map.template = fun the => {
-      apiVersion = "v1", kind = "ConfigMap", metadata.name = the.root.metadata.name, data.value = the.root.spec.value,
-    },
-  },
-} | Blueprint
-"#;
-
-/// A blueprint of somebody else that reads it, whatever its status: when its owner goes, nobody writes that any more.
-const READER: &str = r#"
-let { Blueprint, Any, .. } = import "pemdas/v1.ncl" in
-{
-  name = "reader",
-  kinds.Copy = { group = "GROUP", versions.v1.spec = { name | String | doc "What is copied" } },
-  nodes = {
-    instance = { root = kinds.Copy, also = ["map"] },
-    common = {
-      observed = false,
-      observe = fun the => {
-        apiVersion = "OTHERS/v1", kind = "Common", name = the.root.spec.name, namespace = "PLACE",
-      },
-    },
-    map = {
-      before.common = { until = Any, extract = fun live => live.spec.value },
-      template = fun the => {
-        apiVersion = "v1", kind = "ConfigMap", metadata.name = the.root.metadata.name, data.value = the.common,
-      },
-    },
-  },
-} | Blueprint
-"#;
-
-fn reader(owner: &Space) -> String {
-    READER.replace("OTHERS", &owner.group).replace("PLACE", &owner.name)
-}
-
-/// As whom a resource was listed so far.
-fn listed_by(resource: &str) -> Vec<String> {
-    let requests = bed().cluster.requests().unwrap();
-    let lists = requests.iter().filter(|it| it.verb == "list" && it.resource == resource);
-    lists.filter(|it| it.complete && it.code == 200).filter_map(|it| it.impersonated.clone()).collect()
-}
 
 #[test]
 fn two_identities_share_one_watch_and_the_second_carries_it_on() {
@@ -75,18 +26,9 @@ fn two_identities_share_one_watch_and_the_second_carries_it_on() {
     owner.instance("Carried", "one", &json!({ "value": "b" }));
     until("the other sees it", || other.get("configmap", "copy").filter(|it| it["data"]["value"] == "b"));
     // The first one goes; the kind and its object stay.
-    owner
-        .kubectl(&[
-            "patch",
-            &owner.kind("Carried"),
-            "one",
-            "--type=merge",
-            "-p",
-            "{\"metadata\":{\"finalizers\":null}}",
-        ])
-        .unwrap();
-    owner.kubectl(&["delete", &owner.kind("Carried"), "one"]).unwrap();
-    owner.kubectl(&["delete", "configmap", "blueprint", "--timeout=600s"]).unwrap();
+    owner.merge(&owner.kind("Carried"), "one", &json!({ "metadata": { "finalizers": null } }));
+    owner.delete(&owner.kind("Carried"), "one");
+    owner.delete("configmap", "blueprint");
     until("the other lists it", || listed_by("carrieds").contains(&user(&other)).then_some(()));
     owner.instance("Carried", "one", &json!({ "value": "c" }));
     until("it is still seen", || other.get("configmap", "copy").filter(|it| it["data"]["value"] == "c"));
@@ -124,53 +66,6 @@ fn who_may_not_see_it_is_not_shown_anothers_watch() {
     });
 }
 
-fn allow(space: &Space, rules: &[Value]) {
-    let role = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": space.name }, "rules": rules,
-    });
-    bed().cluster.apply(&role.to_string()).unwrap();
-    let (role, account) =
-        (format!("--clusterrole={}", space.name), format!("--serviceaccount={}:default", space.name));
-    let _there = bed().cluster.kubectl(&["create", "clusterrolebinding", &space.name, &role, &account]);
-}
-
-#[test]
-fn what_is_shared_is_taken_back_when_the_right_is() {
-    let _alone = exclusive();
-    let operator = Other::start(&["--own-namespace", "pemdas-system", "--recheck", "2"]);
-    let (owner, other) = (Space::new("back-owner"), Space::poor("back-other"));
-    let rules = |with: bool| {
-        let groups = if with { json!([other.group, owner.group]) } else { json!([other.group]) };
-        vec![
-            json!({ "apiGroups": groups, "resources": ["*"], "verbs": ["*"] }),
-            json!({ "apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["*"] }),
-            json!({ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"] }),
-        ]
-    };
-    allow(&other, &rules(true));
-    owner.blueprint("blueprint", &OWNER.replace("Common", "Lent"));
-    owner.runs("blueprint");
-    owner.instance("Lent", "one", &json!({ "value": "a" }));
-    owner.ready("Lent", "one");
-    other.blueprint("blueprint", &reader(&owner).replace("Common", "Lent"));
-    other.runs("blueprint");
-    other.instance("Copy", "copy", &json!({ "name": "one" }));
-    other.ready("Copy", "copy");
-    allow(&other, &rules(false));
-    until("it is not shown any more", || {
-        let copy = other.get(&other.kind("Copy"), "copy")?;
-        copy["status"].to_string().contains("may not be listed").then_some(())
-    });
-    owner.instance("Lent", "one", &json!({ "value": "b" }));
-    owner.ready("Lent", "one");
-    until("the owner sees it", || owner.get("configmap", "one").filter(|it| it["data"]["value"] == "b"));
-    assert_eq!(other.get("configmap", "copy").unwrap()["data"]["value"], "a");
-    allow(&other, &rules(true));
-    until("it is shown again", || other.get("configmap", "copy").filter(|it| it["data"]["value"] == "b"));
-    assert_eq!(listed_by("lents").len(), 1, "still one watch");
-    drop(operator);
-}
-
 /// Reads the body of a Secret.
 const SECRETS: &str = r#"
 let { Blueprint, .. } = import "pemdas/v1.ncl" in
@@ -197,7 +92,10 @@ fn bodies_of_secrets_are_seen_by_each_identity_alone() {
     for space in &spaces {
         space.blueprint("blueprint", SECRETS);
         space.runs("blueprint");
-        space.kubectl(&["create", "secret", "generic", "s", "--from-literal=password=hunter2"]).unwrap();
+        let data = json!({ "password": "hunter2" });
+        space.apply(
+            &json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s" }, "stringData": data }),
+        );
         space.instance("Hash", "one", &json!({ "name": "s" }));
         space.ready("Hash", "one");
     }

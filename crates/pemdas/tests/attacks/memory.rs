@@ -1,8 +1,9 @@
 //! States, onces and what is remembered of them.
 
+use pemdas_tier::size;
 use serde_json::json;
 
-use super::bed::{Space, a_while, bed, exclusive, shared, until};
+use super::{bed::until, operators::Plan, space::Space};
 
 const ONCE: &str = r#"
 let { Blueprint, Complete, Failed, at, .. } = import "pemdas/v1.ncl" in
@@ -36,15 +37,15 @@ let { Blueprint, Complete, Failed, at, .. } = import "pemdas/v1.ncl" in
 
 #[test]
 fn a_once_runs_once_for_each_key_and_three_requests_more() {
-    let _running = shared();
     let space = Space::new("once");
+    let _operator = Plan::over(&[&space]).start();
     space.blueprint("blueprint", ONCE);
     space.runs("blueprint");
     space.instance("Task", "one", &json!({ "version": "1" }));
     let task = space.ready("Task", "one");
     assert_eq!(task["status"]["done"], "1");
     assert_eq!(space.get("configmap", "one").unwrap()["data"]["version"], "1");
-    a_while();
+    space.passes_by("Task", |turn| json!({ "version": turn }));
     let jobs = space.names("job");
     assert_eq!(jobs.len(), 1, "{jobs:?}");
     let writes = space.writes();
@@ -55,12 +56,12 @@ fn a_once_runs_once_for_each_key_and_three_requests_more() {
         "attempt, result; job, release: {writes:?}"
     );
     // The Job is cleaned up: nothing runs again.
-    space.kubectl(&["delete", "job", &jobs[0]]).unwrap();
-    a_while();
+    space.delete("job", &jobs[0]);
+    space.passes_by("Task", |turn| json!({ "version": turn }));
     assert_eq!(space.names("job"), [""; 0]);
     space.instance("Task", "one", &json!({ "version": "2" }));
     until("it ran again", || space.get("configmap", "one").filter(|it| it["data"]["version"] == "2"));
-    space.kubectl(&["delete", &space.kind("Task"), "one"]).unwrap();
+    space.delete(&space.kind("Task"), "one");
     space.gone("configmap", "one");
     until("the ledger is gone", || {
         space.names("secret").iter().all(|it| !it.starts_with("pemdas-ledger")).then_some(())
@@ -69,19 +70,22 @@ fn a_once_runs_once_for_each_key_and_three_requests_more() {
 
 #[test]
 fn killing_the_operator_at_any_moment_runs_nothing_twice() {
-    let _alone = exclusive();
     let space = Space::new("killed");
+    let mut operator = Plan::over(&[&space]).start();
     space.blueprint("blueprint", ONCE);
     space.runs("blueprint");
-    for (version, pause) in [("1", 40), ("2", 80), ("3", 120), ("4", 160)] {
+    let rounds = size(4, 12);
+    for round in 1..=rounds {
+        // Each time a little later in the course of things.
+        let (version, pause) = (round.to_string(), 40 * round);
         space.instance("Task", "one", &json!({ "version": version }));
         std::thread::sleep(std::time::Duration::from_millis(pause));
-        bed().kill();
-        bed().start();
+        operator.kill();
+        operator.start();
         until("it ran", || space.get("configmap", "one").filter(|it| it["data"]["version"] == version));
     }
     space.ready("Task", "one");
     let created: std::collections::BTreeSet<_> =
         space.writes().into_iter().filter(|it| it.starts_with("patch jobs ")).collect();
-    assert_eq!(created.len(), 4, "one Job for each key: {created:?}");
+    assert_eq!(created.len() as u64, rounds, "one Job for each key: {created:?}");
 }

@@ -2,15 +2,12 @@
 
 use serde_json::json;
 
-use super::{
-    bed::{Space, a_while, bed, exclusive, shared, until},
-    cost::CHAIN,
-};
+use super::{bed::until, given::CHAIN, operators::Plan, space::Space};
 
 #[test]
 fn a_blueprint_that_is_being_deleted_starts_nothing_new() {
-    let _running = shared();
     let space = Space::new("going");
+    let _operator = Plan::over(&[&space]).start();
     space.blueprint("blueprint", CHAIN);
     space.runs("blueprint");
     space.instance("Chain", "old", &json!({ "value": "a" }));
@@ -18,49 +15,41 @@ fn a_blueprint_that_is_being_deleted_starts_nothing_new() {
     until("it is held", || {
         space.get("configmap", "blueprint").filter(|it| it["metadata"]["finalizers"].is_array())
     });
-    space.kubectl(&["delete", "configmap", "blueprint", "--wait=false"]).unwrap();
+    space.delete_soon("configmap", "blueprint");
     until("it is going", || {
         space.get("configmap", "blueprint").filter(|it| it["metadata"]["deletionTimestamp"].is_string())
     });
-    a_while();
+    space.sees_blueprints();
     space.instance("Chain", "new", &json!({ "value": "a" }));
-    until("it is told", || {
-        let events = space.kubectl(&["get", "events", "-o", "json"]).unwrap();
-        events.contains("is being deleted and starts nothing new").then_some(())
-    });
+    until("it is told", || space.events().contains("is being deleted and starts nothing new").then_some(()));
     assert!(space.get("configmap", "new-a").is_none());
     // What it has, it looks after.
     space.instance("Chain", "old", &json!({ "value": "b" }));
     until("it is changed", || {
         space.get("configmap", "old-a").filter(|it| it["data"]["value"].as_str().unwrap().starts_with("b "))
     });
-    space.kubectl(&["delete", &space.kind("Chain"), "old", "--timeout=600s"]).unwrap();
+    space.delete(&space.kind("Chain"), "old");
     until(&format!("the blueprint is gone, of which is told: {:?}", space.told("blueprint")), || {
         space.get("configmap", "blueprint").is_none().then_some(())
     });
     until("its revisions are gone", || space.names("controllerrevision").is_empty().then_some(()));
     // And the root that was passed over is nobody's.
-    space.kubectl(&["delete", &space.kind("Chain"), "new", "--timeout=600s"]).unwrap();
+    space.delete(&space.kind("Chain"), "new");
 }
 
 /// Takes a ConfigMap away without asking anybody.
 fn tear_away(space: &Space) {
-    space.kubectl(&["delete", "configmap", "blueprint", "--wait=false"]).unwrap();
-    let _gone = space.kubectl(&[
-        "patch",
-        "configmap",
-        "blueprint",
-        "--type=merge",
-        "-p",
-        r#"{"metadata":{"finalizers":null}}"#,
-    ]);
+    space.delete_soon("configmap", "blueprint");
+    // It may be gone already.
+    let free = json!({ "metadata": { "finalizers": null } });
+    let _gone = Space::client().merge(&space.path("configmap", "blueprint"), &free);
     space.gone("configmap", "blueprint");
 }
 
 #[test]
 fn what_is_left_of_a_blueprint_that_was_torn_away_can_be_deleted() {
-    let _running = shared();
     let space = Space::new("torn");
+    let _operator = Plan::over(&[&space]).start();
     space.blueprint("blueprint", CHAIN);
     space.runs("blueprint");
     for name in ["one", "two"] {
@@ -68,10 +57,10 @@ fn what_is_left_of_a_blueprint_that_was_torn_away_can_be_deleted() {
         space.ready("Chain", name);
     }
     tear_away(&space);
-    a_while();
+    space.sees_blueprints();
     // Nothing is changed any more, and nothing is stuck.
     assert_eq!(space.names("configmap"), ["one-a", "one-b", "one-c", "two-a", "two-b", "two-c"]);
-    space.kubectl(&["delete", &space.kind("Chain"), "one", "--timeout=600s"]).unwrap();
+    space.delete(&space.kind("Chain"), "one");
     assert_eq!(space.names("configmap"), ["two-a", "two-b", "two-c"]);
     // It comes back, and takes up what is there.
     space.blueprint("blueprint", CHAIN);
@@ -84,16 +73,16 @@ fn what_is_left_of_a_blueprint_that_was_torn_away_can_be_deleted() {
 
 #[test]
 fn a_new_process_finds_what_a_blueprint_left_that_was_torn_away() {
-    let _alone = exclusive();
     let space = Space::new("torn-unseen");
+    let mut operator = Plan::over(&[&space]).start();
     space.blueprint("blueprint", CHAIN);
     space.runs("blueprint");
     space.instance("Chain", "one", &json!({ "value": "a" }));
     space.ready("Chain", "one");
-    bed().kill();
+    operator.kill();
     tear_away(&space);
-    bed().start();
-    space.kubectl(&["delete", &space.kind("Chain"), "one", "--timeout=600s"]).unwrap();
+    operator.start();
+    space.delete(&space.kind("Chain"), "one");
     assert_eq!(space.names("configmap"), [""; 0]);
     until("nothing is kept of it", || space.names("controllerrevision").is_empty().then_some(()));
 }

@@ -1,25 +1,8 @@
 //! What the operator counts of itself, as Prometheus reads it.
 
-use std::{
-    io::{Read as _, Write as _},
-    net::{TcpListener, TcpStream},
-};
-
 use serde_json::json;
 
-use super::{
-    bed::{Space, exclusive, until},
-    cost::CHAIN,
-    other::Other,
-};
-
-fn page(port: u16, path: &str) -> Option<String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
-    write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    Some(answer)
-}
+use super::{bed::until, given::CHAIN, operators::Plan, space::Space};
 
 /// The value of a metric, all its labels taken together.
 fn value(page: &str, name: &str) -> u64 {
@@ -29,20 +12,16 @@ fn value(page: &str, name: &str) -> u64 {
 
 #[test]
 fn passes_requests_evaluations_and_instances_are_counted() {
-    let _alone = exclusive();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let space = Space::new("counted");
-    // Evaluations are counted for all blueprints together: what other tests left in the cluster is not to be among them.
-    let listen = format!("127.0.0.1:{port}");
-    let operator = Other::start(&["--namespace", &space.name, "--listen", &listen]);
+    let operator = Plan::over(&[&space]).start();
     space.blueprint("blueprint", CHAIN);
     space.runs("blueprint");
-    until("it is ready", || page(port, "/readyz").filter(|it| it.starts_with("HTTP/1.1 200")));
+    until("it is ready", || operator.page("/readyz").starts_with("HTTP/1.1 200").then_some(()));
     space.instance("Chain", "one", &json!({ "value": "a" }));
     space.ready("Chain", "one");
     let of = format!("blueprint=\"{}/blueprint\"", space.name);
     let shown = until("the instance is counted", || {
-        page(port, "/metrics")
+        Some(operator.page("/metrics"))
             .filter(|it| it.contains(&format!("pemdas_instances{{{of},state=\"ready\"}} 1")))
     });
     for name in [
@@ -65,14 +44,13 @@ fn passes_requests_evaluations_and_instances_are_counted() {
     assert_eq!(shown.lines().find(of_others), None, "only this blueprint is run");
     // What was evaluated once is remembered: a change that matters to nobody costs no evaluation.
     let before = (value(&shown, "pemdas_evaluations_total"), value(&shown, "pemdas_memo_hits_total"));
-    space.kubectl(&["annotate", "configmap", "one-b", "somebody=was-here"]).unwrap();
+    space.annotate("configmap", "one-b", "somebody", "was-here");
     let after = until("it is passed over", || {
-        page(port, "/metrics").filter(|it| value(it, "pemdas_memo_hits_total") > before.1)
+        Some(operator.page("/metrics")).filter(|it| value(it, "pemdas_memo_hits_total") > before.1)
     });
     assert_eq!(value(&after, "pemdas_evaluations_total"), before.0);
     // What is gone is not counted any more.
-    space.kubectl(&["delete", &space.kind("Chain"), "one", "--timeout=600s"]).unwrap();
-    space.kubectl(&["delete", "configmap", "blueprint", "--timeout=600s"]).unwrap();
-    until("nothing is left of it", || page(port, "/metrics").filter(|it| !it.contains(&of)));
-    drop(operator);
+    space.delete(&space.kind("Chain"), "one");
+    space.delete("configmap", "blueprint");
+    until("nothing is left of it", || Some(operator.page("/metrics")).filter(|it| !it.contains(&of)));
 }

@@ -2,9 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use pemdas_testbed::audit::Request;
 use serde_json::{Value, json};
 
-use super::bed::{Space, a_while, bed, exclusive, shared, until};
+use super::{
+    bed::{logged, until},
+    operators::Plan,
+    space::Space,
+};
 
 /// An instance is ready when a hand says so of its ConfigMap, for the text that it has then.
 const PACED: &str = r#"
@@ -38,7 +43,7 @@ impl Space {
 
     /// Says that a ConfigMap was seen as it is.
     fn seen(&self, name: &str, text: &str) {
-        self.kubectl(&["annotate", "--overwrite", "configmap", name, &format!("seen={text}")]).unwrap();
+        self.annotate("configmap", name, "seen", text);
     }
 
     fn text(&self, name: &str) -> String {
@@ -66,6 +71,15 @@ impl Space {
         }
     }
 
+    /// Whoever waits for its turn in a rollout runs on at the revision it is at. When it has followed this change of its root, all that
+    /// was there before has been dealt with.
+    fn followed(&self, waits: &str, value: &str) {
+        self.instance("Paced", waits, &json!({ "value": value }));
+        until("it is followed", || {
+            self.get("configmap", &format!("{waits}-o")).filter(|it| it["data"]["value"] == value)
+        });
+    }
+
     /// How far a rollout is, once this holds of it; null when it is over.
     fn rollout(&self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
         until(what, || self.told("blueprint").map(|it| it["rollout"].clone()).filter(|it| is(it)))
@@ -75,9 +89,7 @@ impl Space {
 /// The most ConfigMaps that were on their way at any moment, from the order of requests in the audit log: changed by the operator and not
 /// seen yet by the hand.
 fn most_in_flight(space: &Space, from: usize) -> usize {
-    let requests = bed().cluster.requests().unwrap();
-    let ours = requests.iter().filter(|it| it.namespace.as_deref() == Some(&space.name) && it.complete);
-    let patches = ours.filter(|it| it.verb == "patch" && it.resource == "configmaps").skip(from);
+    let patches = patches(space).into_iter().skip(from);
     let (mut flying, mut most) = (BTreeSet::new(), 0);
     for it in patches {
         let name = it.name.clone().unwrap_or_default();
@@ -94,42 +106,37 @@ fn most_in_flight(space: &Space, from: usize) -> usize {
     most
 }
 
-fn patches(space: &Space) -> usize {
-    let requests = bed().cluster.requests().unwrap();
-    let ours = requests.iter().filter(|it| it.namespace.as_deref() == Some(&space.name) && it.complete);
-    ours.filter(|it| it.verb == "patch" && it.resource == "configmaps").count()
+/// What was changed by anybody, in the order in which it was asked.
+fn patches(space: &Space) -> Vec<Request> {
+    let here = |it: &Request| it.namespace.as_deref() == Some(&space.name);
+    let mut patches = logged(|it| here(it) && it.verb == "patch" && it.resource == "configmaps");
+    patches.sort_by(|one, other| one.received.cmp(&other.received));
+    patches
 }
 
 #[test]
 fn no_more_instances_than_allowed_are_on_their_way_also_across_a_restart() {
-    let _alone = exclusive();
     let space = Space::new("rollout");
+    let mut operator = Plan::over(&[&space]).start();
     space.fleet(2);
-    a_while();
-    let before = patches(&space);
+    let before = patches(&space).len();
     space.paced(2, "two", "o");
     let far =
         space.rollout("two are on their way", |it| it["inFlight"].as_array().is_some_and(|it| it.len() == 2));
     assert_eq!((&far["rolled"], &far["waiting"], &far["total"]), (&json!(0), &json!(3), &json!(5)));
     until("two are changed", || (space.at("two").len() == 2).then_some(()));
-    a_while();
-    assert_eq!(space.at("two").len(), 2, "nobody else goes on");
     // Who waits runs on at the revision it is at: drift is repaired, and the root is followed.
     let waits = *NAMES.iter().find(|it| !space.at("two").contains(*it)).unwrap();
-    space
-        .kubectl(&["patch", "configmap", waits, "--type=merge", "-p", r#"{"data":{"text":"drift"}}"#])
-        .unwrap();
+    space.merge("configmap", waits, &json!({ "data": { "text": "drift" } }));
     until("it is put right", || (space.text(waits) == "one").then_some(()));
-    space.instance("Paced", waits, &json!({ "value": "new" }));
-    until("it is followed", || {
-        space.get("configmap", &format!("{waits}-o")).filter(|it| it["data"]["value"] == "new")
-    });
+    space.followed(waits, "new");
+    assert_eq!(space.at("two").len(), 2, "nobody else goes on");
     // The hand and the repair are no part of the rollout.
-    let drifted = patches(&space);
+    let drifted = patches(&space).len();
     assert!(most_in_flight(&space, before) <= 3, "two and the one that was repaired");
-    bed().kill();
-    bed().start();
-    a_while();
+    operator.kill();
+    operator.start();
+    space.followed(waits, "newer");
     assert_eq!(space.at("two").len(), 2, "a new process goes on where the last one stopped");
     for round in 0..NAMES.len() {
         let done: BTreeSet<_> = space.at("two");
@@ -151,20 +158,20 @@ fn no_more_instances_than_allowed_are_on_their_way_also_across_a_restart() {
 
 #[test]
 fn one_that_stalls_pauses_the_rollout_until_it_is_mended() {
-    let _running = shared();
     let space = Space::new("paused");
+    let _operator = Plan::over(&[&space]).start();
     space.fleet(1);
     // Something that is not ours is in the way of the new revision, in the first instance.
-    space.kubectl(&["create", "configmap", "a-p", "--from-literal=mine=yes"]).unwrap();
+    space.map_of_a_hand("a-p");
     space.paced(1, "one", "p");
     space.stalls("Paced", "a", "exists and is not ours");
     let far = space.rollout("it pauses", |it| it["paused"].is_string());
     assert!(far["paused"].as_str().unwrap().contains("/a stalls"), "{far}");
     assert_eq!(far["waiting"], 4, "{far}");
-    a_while();
+    space.followed("e", "new");
     let there = space.names("configmap");
     assert!(there.contains(&"b-o".to_owned()) && !there.contains(&"b-p".to_owned()), "{there:?}");
-    space.kubectl(&["delete", "configmap", "a-p"]).unwrap();
+    space.delete("configmap", "a-p");
     space.rollout("it is over", Value::is_null);
     let there = space.names("configmap");
     for name in NAMES {
@@ -174,8 +181,8 @@ fn one_that_stalls_pauses_the_rollout_until_it_is_mended() {
 
 #[test]
 fn another_library_is_rolled_out_with_care_also_without_the_clause() {
-    let _alone = exclusive();
     let space = Space::new("library");
+    let mut operator = Plan::over(&[&space]).start();
     let source = |text: &str| {
         PACED
             .replace("  rollout = { max_in_flight = MOST, pause_on_stalled = true },\n", "")
@@ -191,13 +198,13 @@ fn another_library_is_rolled_out_with_care_also_without_the_clause() {
         space.seen(name, "one");
         space.ready("Paced", name);
     }
-    bed().kill();
+    operator.kill();
     made_by_another_library(&space, &source("one"));
     space.blueprint("blueprint", &source("two"));
-    bed().start();
+    operator.start();
     let changed = || ["a", "b", "c"].into_iter().filter(|it| space.text(it) == "two").collect::<Vec<_>>();
     until("one goes on", || (!changed().is_empty()).then_some(()));
-    a_while();
+    space.followed("c", "new");
     assert_eq!(changed(), ["a"], "one after the other");
     let far = space.rollout("it is told", Value::is_object);
     assert_eq!(
@@ -227,13 +234,10 @@ fn made_by_another_library(space: &Space, source: &str) {
             "annotations": { "pemdas.dev/blueprint": "blueprint" },
         },
     });
-    space.kubectl(&["delete", "controllerrevision", &real]).unwrap();
+    space.delete("controllerrevision", &real);
     space.apply(&revision);
     for instance in ["a", "b", "c"] {
-        let patch = json!({ "status": { "pemdas": { "revision": name } } }).to_string();
-        let kind = space.kind("Paced");
-        space
-            .kubectl(&["patch", &kind, instance, "--subresource=status", "--type=merge", "-p", &patch])
-            .unwrap();
+        let status = json!({ "pemdas": { "revision": name } });
+        space.merge_status(&space.kind("Paced"), instance, &status);
     }
 }
