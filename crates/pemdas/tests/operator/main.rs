@@ -13,4 +13,5 @@ mod given;
 mod marker;
 mod rights;
 mod sharing;
+#[allow(dead_code, reason = "the attacks use the rest")]
 mod space;

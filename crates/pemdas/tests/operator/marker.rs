@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{bed::until, space::Space};
 
