@@ -18,6 +18,7 @@ mod going;
 mod hands;
 mod input;
 mod life;
+#[allow(dead_code, reason = "the tests of the operator use the rest")]
 #[path = "../operator/marker.rs"]
 mod marker;
 mod memory;

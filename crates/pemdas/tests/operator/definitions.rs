@@ -170,6 +170,7 @@ fn of_two_blueprints_that_await_a_kind_the_older_has_it_and_the_other_inherits_i
     until("the older serves it", || space.get("configmap", "one-older"));
     space.passes_by("Note", |turn| json!({ "value": turn }));
     assert!(space.get("configmap", "one-newer").is_none());
+    space.takes_the_marker_away("Note");
     space.delete(&space.kind("Note"), "one");
     space.delete("configmap", "older");
     space.instance("Note", "two", &json!({ "value": "a" }));

@@ -35,6 +35,11 @@ impl Space {
         self.passes_by(kind, &spec);
     }
 
+    /// For who counts the instances of a blueprint, or deletes it.
+    pub(crate) fn takes_the_marker_away(&self, kind: &str) {
+        self.delete(&self.kind(kind), MARKER);
+    }
+
     /// The operator has seen what became of blueprints before: it has read one more, which came to it by the same watch. That it is none
     /// is told no sooner than a second later.
     pub(crate) fn sees_blueprints(&self) {
