@@ -21,6 +21,8 @@ pub(crate) struct Step {
 #[derive(Default)]
 struct Context {
     times: Times,
+    /// Whether all steps run.
+    everything: bool,
     /// The tests that are wanted: groups, packages, or programs. All where it is empty.
     only: Vec<String>,
 }
@@ -44,7 +46,7 @@ pub(crate) const ALL: &[Step] = &[
 
 /// Runs the named steps, or all. `test:NAME` runs some of the tests.
 pub(crate) fn run(names: &[&str]) -> ExitCode {
-    let mut context = Context::default();
+    let mut context = Context { everything: names.is_empty(), ..Context::default() };
     let mut steps = Vec::new();
     for name in names {
         let (step, only) = name.split_once(':').map_or((*name, None), |(step, only)| (step, Some(only)));
@@ -165,7 +167,8 @@ fn is_wanted(program: &Program, only: &[String]) -> bool {
 /// Built on its own, so that the report tells compiling from testing.
 fn build(context: &mut Context) -> Result<(), String> {
     programs::build(&selection(&context.only)).map(drop)?;
-    dependencies::keep()
+    // Some of the steps alone compile some of the dependencies.
+    if context.everything { dependencies::keep() } else { Ok(()) }
 }
 
 /// What has to be built for some tests.
