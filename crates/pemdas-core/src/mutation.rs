@@ -69,6 +69,7 @@ mod switch {
         LookTwice: "what is being looked up is not looked up once more",
         MissingIsUnknown: "a condition that reads a missing field of the root is told",
         MissingObservedIsFine: "a missing observedGeneration means not yet",
+        NeedsAreJudgedOnce: "a condition is judged again when its node turns out to be needed",
         NoFinalizer: "finalizers are placed before the first create",
         NoFreeze: "during a deletion the inventory is frozen",
         NoRemovalOrder: "everything is removed in reverse order",

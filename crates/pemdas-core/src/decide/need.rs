@@ -2,6 +2,8 @@
 //!
 //! *The accident*: a condition that cannot be evaluated for a moment (a cache that is not synced, a worker that was
 //! killed) counts as false, and everything behind it is deleted.
+//!
+//! What is needed is a fixpoint: a condition counts once its node is needed, whichever of the two is known first.
 
 use super::{
     Cause, Mode,
@@ -52,13 +54,31 @@ impl Pass<'_> {
                     Some(truth) => *truth,
                     None => continue,
                 };
+                let here_already = self.needed(&need.to) != Truth::False;
                 let map = if deletion { &mut self.deletion } else { &mut self.need };
                 let known = map.entry(need.to.clone()).or_insert(Truth::False);
                 let reached = (*known).or(here.and(condition));
                 if reached != *known {
+                    let first = *known == Truth::False && (deletion || !here_already);
                     *known = reached;
+                    if first && !mutant!(NeedsAreJudgedOnce) {
+                        self.judge_again(&need.to);
+                    }
                     open.push(need.to.clone());
                 }
+            }
+        }
+    }
+
+    /// A node is needed after all: its conditions whose turn came before that was known have to be judged again. Their
+    /// turns say nothing of who needs whom, since the order is that of the Sequence graph (and in it that of the names).
+    /// What is needed only if one of them holds comes after both: after it, and after the one by which its node is needed.
+    fn judge_again(&mut self, from: &str) {
+        for need in self.program.needs.get(from).into_iter().flatten().filter(|it| it.conditional) {
+            let (from, to) = (from.to_owned(), need.to.clone());
+            let condition = Vertex::Condition { from, to, deleting: need.deleting };
+            if self.decided.contains_key(&condition) {
+                self.early.insert(condition);
             }
         }
     }

@@ -210,6 +210,8 @@ pub(super) struct Pass<'a> {
     pub(super) need: BTreeMap<String, Truth>,
     pub(super) deletion: BTreeMap<String, Truth>,
     pub(super) decided: BTreeMap<Vertex, Truth>,
+    /// Conditions that were judged before their node was known to be needed: they are judged again, before anything else.
+    pub(super) early: BTreeSet<Vertex>,
     pub(super) nodes: BTreeMap<String, NodeView>,
     pub(super) inventory: Inventory,
     /// What each slot wanted last: the same question need not be digested again.
@@ -322,6 +324,7 @@ impl<'a> Pass<'a> {
             need: BTreeMap::new(),
             deletion: BTreeMap::new(),
             decided: BTreeMap::new(),
+            early: BTreeSet::new(),
             nodes: BTreeMap::new(),
             inventory: Inventory::default(),
             kept: BTreeMap::new(),
@@ -356,6 +359,9 @@ impl<'a> Pass<'a> {
         self.begin_need();
         for step in &self.program.steps {
             self.take(step);
+            while let Some(condition) = self.early.pop_first() {
+                self.take(&condition);
+            }
         }
     }
 

@@ -31,6 +31,8 @@ mod directed;
 #[cfg(test)]
 mod mutants;
 #[cfg(test)]
+mod names;
+#[cfg(test)]
 mod speed;
 
 pub use laws::{LAWS, Law};

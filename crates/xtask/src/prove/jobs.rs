@@ -68,6 +68,7 @@ const OTHERS: &[Row] = &[
         "explore::properties::tests::a_drain_survives_every_fault",
         "explore::properties::tests::a_chain_survives_every_fault",
     ], "revisions, drains and chains under every fault"),
+    ("names", 2, "pemdas-core:lib", &["explore::names::"], "what is needed, and the same blueprints under other names"),
     ("two-instances", 1, "pemdas-core:lib", &["explore::duo::"], "two instances that meet"),
     ("worlds", 4, "pemdas-core:lib", &["explore::exhaust::tests::larger_worlds_hold_as_far_as_they_are_searched"],
         "small worlds, searched exhaustively"),

@@ -174,8 +174,13 @@ impl Memo {
         let mut actions = Vec::new();
         for vertex in &program.steps {
             steps.push(take(&mut pass, vertex, &mut actions));
+            self.steps += 1;
+            while let Some(condition) = pass.early.pop_first() {
+                let Some(at) = program.steps.iter().position(|it| *it == condition) else { continue };
+                steps.replace(at, take(&mut pass, &condition, &mut actions));
+                self.steps += 1;
+            }
         }
-        self.steps += program.steps.len() as u64;
         let mut tally = Tally::of(program, &pass.nodes, &pass.inventory);
         steps.all().for_each(|it| tally.uses(&it.used));
         let (decision, state) = report(pass, steps, tally, actions);

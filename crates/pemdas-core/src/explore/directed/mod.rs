@@ -3,6 +3,7 @@
 mod clauses;
 mod contradictions;
 mod memory;
+mod need;
 mod objects;
 mod removal;
 mod report;
@@ -38,6 +39,7 @@ use memory::{
     an_unfinished_attempt_is_waited_for, an_unknown_key_keeps_the_last,
     cleanup_neither_loses_nor_reruns_a_job, each_attempt_has_a_name_of_its_own,
 };
+use need::{what_is_needed_is_found_whatever_the_names, what_is_needed_late_is_made_and_goes};
 use objects::{
     a_closed_edge_holds_and_repairs, a_closed_edge_keeps_the_members,
     a_collection_that_cannot_be_seen_deletes_nothing, a_fight_ends_stalled,
@@ -221,4 +223,6 @@ properties! {
     an_object_in_the_way_of_a_template_that_reads_everything_is_told,
     an_old_ledger_that_cannot_be_read_is_told,
     an_order_of_removal_may_come_and_go,
+    what_is_needed_is_found_whatever_the_names,
+    what_is_needed_late_is_made_and_goes,
 }
