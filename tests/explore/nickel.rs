@@ -38,7 +38,7 @@ type Answers = Arc<Mutex<BTreeMap<Digest, Answer>>>;
 
 impl Nickel {
     /// For a thread on which it does not live.
-    pub(crate) fn from_afar(&self) -> Evaluation {
+    pub(crate) fn evaluation(&self) -> Evaluation {
         let asks = self.asks.clone();
         self.by(move |batch| {
             let (reply, answers) = channel();
@@ -57,9 +57,12 @@ impl Nickel {
     }
 }
 
+/// Questions to another thread, and its answers.
+type Ask = dyn Fn(&[Question]) -> Vec<Answer>;
+
 struct Remembering {
     answers: Answers,
-    ask: Box<dyn Fn(&[Question]) -> Vec<Answer>>,
+    ask: Box<Ask>,
 }
 
 impl Evaluator for Remembering {

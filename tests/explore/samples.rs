@@ -56,7 +56,7 @@ pub(crate) fn folders() -> Vec<PathBuf> {
 
 /// Every sample of every example that is the root of an instance.
 pub(crate) fn all() -> Vec<Subject> {
-    samples().map(|it| it.subject(it.nickel.from_afar())).collect()
+    samples().map(|it| it.subject(it.nickel.evaluation())).collect()
 }
 
 /// Loads an example, on the thread on which its evaluator lives.

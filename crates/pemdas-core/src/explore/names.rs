@@ -176,14 +176,19 @@ fn plays_the_same(subject: &Subject, names: &Names) {
                 break;
             }
         }
-        assert!(one.violations.is_empty() && two.violations.is_empty(), "{:?}", (one.violations, two.violations));
+        assert!(
+            one.violations.is_empty() && two.violations.is_empty(),
+            "{:?}",
+            (one.violations, two.violations)
+        );
     }
     assert!(one.root().is_none() && two.root().is_none(), "{}: it does not end", subject.name);
 }
 
 /// Other names for all nodes but the root, in another order.
 fn others(subject: &Subject, dice: &mut Dice) -> Names {
-    let nodes = subject.programs[0].0.blueprint.nodes.iter().filter(|(_, it)| !matches!(it.body, Body::Root(_)));
+    let nodes =
+        subject.programs[0].0.blueprint.nodes.iter().filter(|(_, it)| !matches!(it.body, Body::Root(_)));
     let mut name = |at: usize| {
         let letter = char::from(b'a' + u8::try_from(dice.roll(26)).unwrap());
         format!("{letter}{}_{at}", dice.roll(10))
@@ -200,7 +205,12 @@ fn what_is_needed_is_what_the_definition_says() {
         let mut sim = Sim::new(std::slice::from_ref(&needs.lab), &specs[0]);
         for spec in &specs {
             sim.set_spec(spec);
-            assert!(sim.settle() && sim.is_ready(), "seed {seed}, {spec}: {:?} {:#?}", sim.stalled(), sim.waits());
+            assert!(
+                sim.settle() && sim.is_ready(),
+                "seed {seed}, {spec}: {:?} {:#?}",
+                sim.stalled(),
+                sim.waits()
+            );
             let made: BTreeSet<_> = sim.claimed().into_iter().map(|(_, _, it)| it.node).collect();
             assert_eq!(made, needs.needed(spec), "seed {seed}, {spec}: {:#?}", needs.needs);
             tried += 1;

@@ -26,7 +26,11 @@ pub(super) fn renamed(program: &Program, evaluation: &Evaluation, old: &str) -> 
 }
 
 /// The next revision, in which nodes have other names. Their functions are where they were.
-pub(super) fn all_renamed(program: &Program, evaluation: &Evaluation, names: &Names) -> (Program, Evaluation) {
+pub(super) fn all_renamed(
+    program: &Program,
+    evaluation: &Evaluation,
+    names: &Names,
+) -> (Program, Evaluation) {
     let mut blueprint = program.blueprint.clone();
     let name = |it: &str| names.get(it).cloned().unwrap_or_else(|| it.to_owned());
     let nodes = std::mem::take(&mut blueprint.nodes);

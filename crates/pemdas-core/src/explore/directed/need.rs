@@ -31,7 +31,9 @@ fn lab(needs: &Needs, names: &[&str], nodes: &[&str]) -> Lab {
 
 /// By definition: what is reached from the root along needs whose fields are true.
 fn needed<'n>(needs: &'n Needs, fields: usize, bits: usize) -> BTreeSet<&'n str> {
-    let on = |field: &str| FIELDS[..fields].iter().position(|it| *it == field).is_some_and(|at| bits >> at & 1 == 1);
+    let on = |field: &str| {
+        FIELDS[..fields].iter().position(|it| *it == field).is_some_and(|at| bits >> at & 1 == 1)
+    };
     let mut reached: BTreeSet<&str> = ["app"].into();
     loop {
         let more = needs.iter().filter(|(from, _, field)| reached.contains(from) && on(field));
@@ -50,13 +52,17 @@ fn holds(needs: &Needs, nodes: &[&str], fields: usize) {
     // Before the root's name, and after it.
     for names in orders(&["aa", "ab", "x", "y"][4 - nodes.len()..]) {
         for bits in 0..1 << fields {
-            let spec = FIELDS[..fields].iter().enumerate().map(|(at, it)| ((*it).to_owned(), json!(bits >> at & 1 == 1)));
+            let spec = FIELDS[..fields]
+                .iter()
+                .enumerate()
+                .map(|(at, it)| ((*it).to_owned(), json!(bits >> at & 1 == 1)));
             let mut sim = Sim::new(&[lab(needs, &names, nodes)], &serde_json::Value::Object(spec.collect()));
             sim.deliver_all();
             let decision = sim.decide().clone();
             let found: BTreeSet<&str> = decision.nodes.keys().map(|it| it.node.as_str()).collect();
             let wants = needed(needs, fields, bits);
-            let wants = nodes.iter().zip(&names).filter(|(node, _)| wants.contains(**node)).map(|(_, name)| *name);
+            let wants =
+                nodes.iter().zip(&names).filter(|(node, _)| wants.contains(**node)).map(|(_, name)| *name);
             assert_eq!(found, wants.collect(), "{needs:?} of {names:?}, {bits:b}");
         }
     }
@@ -68,13 +74,16 @@ pub(super) fn what_is_needed_is_found_whatever_the_names() {
     let chain = [("app", "p", "a"), ("p", "q", "b"), ("q", "r", "c"), ("r", "s", "d")];
     holds(&chain[..3], &["p", "q", "r"], 3);
     holds(&chain, &["p", "q", "r", "s"], 4);
-    let diamond =
-        [("app", "p", "a"), ("app", "q", "b"), ("p", "r", "c"), ("q", "r", "d"), ("r", "s", "e")];
+    let diamond = [("app", "p", "a"), ("app", "q", "b"), ("p", "r", "c"), ("q", "r", "d"), ("r", "s", "e")];
     holds(&diamond, &["p", "q", "r", "s"], 5);
     // A circle of needs, entered anywhere: no order of its conditions is right for all of them.
     let circle = [
-        ("app", "p", "a"), ("app", "q", "b"), ("app", "r", "c"),
-        ("p", "q", "d"), ("q", "r", "e"), ("r", "p", "f"),
+        ("app", "p", "a"),
+        ("app", "q", "b"),
+        ("app", "r", "c"),
+        ("p", "q", "d"),
+        ("q", "r", "e"),
+        ("r", "p", "f"),
     ];
     holds(&circle, &["p", "q", "r"], 6);
 }
