@@ -30,7 +30,7 @@ fn lab(needs: &Needs, names: &[&str], nodes: &[&str]) -> Lab {
 }
 
 /// By definition: what is reached from the root along needs whose fields are true.
-fn needed<'n>(needs: &'n Needs, fields: usize, bits: usize) -> BTreeSet<&'n str> {
+fn needed(needs: &Needs, fields: usize, bits: usize) -> BTreeSet<&str> {
     let on = |field: &str| {
         FIELDS[..fields].iter().position(|it| *it == field).is_some_and(|at| bits >> at & 1 == 1)
     };

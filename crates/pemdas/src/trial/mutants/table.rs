@@ -43,7 +43,7 @@ pub(super) fn rows() -> (Vec<Row>, Vec<Mutation>) {
         match cells[..] {
             [scenario, under] => {
                 let run = run_of(under);
-                let class = run.as_ref().map_or_else(|| under.to_owned(), |it| class(it));
+                let class = run.as_ref().map_or_else(|| under.to_owned(), class);
                 rows.push(Row { mutation, scenario: scenario.to_owned(), class, run });
             }
             _ => unnoticed.push(mutation),
