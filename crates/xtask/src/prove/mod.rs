@@ -41,6 +41,9 @@ struct Wanted {
     fresh: bool,
 }
 
+/// How often a line says what still runs.
+const STILL: Duration = Duration::from_secs(60);
+
 /// One job in one round.
 #[derive(Clone, Copy)]
 struct Unit {
@@ -129,34 +132,41 @@ fn prove(wanted: &Wanted) -> Result<usize, String> {
         );
     }
     let started = Instant::now();
-    let shared = Mutex::new((left, &mut record, Vec::<Unit>::new()));
+    let shared = Mutex::new((left, &mut record, Vec::<(Unit, Instant)>::new()));
     let lock = || shared.lock().unwrap_or_else(PoisonError::into_inner);
     let workers = std::thread::available_parallelism().map_or(2, usize::from);
     std::thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let unit = {
-                        let (left, record, running) = &mut *lock();
-                        let fits = |unit: &Unit| {
-                            wanted.budget.is_none_or(|budget| {
-                                started.elapsed() + record.expected(&unit.job.name) < budget
-                            })
-                        };
-                        let Some(at) = left.iter().position(fits) else { break };
-                        let Some(unit) = left.remove(at) else { break };
-                        running.push(unit);
-                        unit
-                    };
-                    let outcome = run_unit(&built, unit, &folder);
+        let work = || {
+            loop {
+                let unit = {
                     let (left, record, running) = &mut *lock();
-                    running.retain(|it| !(it.job.name == unit.job.name && it.round == unit.round));
-                    tell(unit, &outcome, all - left.len() - running.len(), all, started, wanted.budget);
-                    if let Err(why) = record.add(&unit.job.name, unit.round, outcome) {
-                        eprintln!("error: {why}");
-                    }
+                    let fits = |unit: &Unit| {
+                        wanted
+                            .budget
+                            .is_none_or(|budget| started.elapsed() + record.expected(&unit.job.name) < budget)
+                    };
+                    let Some(at) = left.iter().position(fits) else { break };
+                    let Some(unit) = left.remove(at) else { break };
+                    running.push((unit, Instant::now()));
+                    unit
+                };
+                let outcome = run_unit(&built, unit, &folder);
+                let (left, record, running) = &mut *lock();
+                running.retain(|(it, _)| !(it.job.name == unit.job.name && it.round == unit.round));
+                tell(unit, &outcome, all - left.len() - running.len(), all, started, wanted.budget);
+                if let Err(why) = record.add(&unit.job.name, unit.round, outcome) {
+                    eprintln!("error: {why}");
                 }
-            });
+            }
+        };
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let mut said = Instant::now();
+        while !workers.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+            std::thread::sleep(Duration::from_millis(500));
+            if said.elapsed() > STILL {
+                said = Instant::now();
+                println!("{}", still(&lock().2));
+            }
         }
     });
     let report = record.report(&wanted.jobs, started.elapsed());
@@ -164,6 +174,14 @@ fn prove(wanted: &Wanted) -> Result<usize, String> {
     std::fs::write(&file, &report).map_err(|cause| format!("{}: {cause}", file.display()))?;
     println!("\n{report}\nThe report is in {}.", file.display());
     Ok(record.failures())
+}
+
+/// What runs, and for how long.
+fn still(running: &[(Unit, Instant)]) -> String {
+    let units = running.iter().map(|(unit, since)| {
+        format!("{} round {} ({} s)", unit.job.name, unit.round, since.elapsed().as_secs())
+    });
+    format!("          running: {}", units.collect::<Vec<_>>().join(", "))
 }
 
 fn run_unit(built: &Built, unit: Unit, folder: &Path) -> Outcome {
