@@ -54,9 +54,11 @@ pub const TOO_LARGE: &str = "PM0125";
 pub const BAD_REPORT: &str = "PM0126";
 /// A status reads a node that its root never needs.
 pub const NEVER_IN_STATUS: &str = "PM0127";
+/// A namespaced object without a namespace, under a cluster-scoped root.
+pub const NO_NAMESPACE: &str = "PM0129";
 
 /// Every code of this module.
-pub const ALL: [&str; 27] = [
+pub const ALL: [&str; 28] = [
     UNKNOWN_NODE,
     UNKNOWN_KIND,
     SEQUENCE_CYCLE,
@@ -84,4 +86,5 @@ pub const ALL: [&str; 27] = [
     TOO_LARGE,
     BAD_REPORT,
     NEVER_IN_STATUS,
+    NO_NAMESPACE,
 ];

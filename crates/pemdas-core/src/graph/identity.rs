@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use super::{Graph, codes, need};
 use crate::{
     blueprint::{
-        Blueprint, Body, Clause, Input, NamePart, NameSegment, Node, ObjectIdentity, Read, RootTarget,
+        Blueprint, Body, Clause, Input, NamePart, NameSegment, Node, ObjectIdentity, Read, RootTarget, Scope,
         StaticText,
     },
     diagnostic::{Diagnostic, Span},
+    kube_types,
 };
 
 pub(super) fn check(blueprint: &Blueprint, graph: &Graph) -> Vec<Diagnostic> {
@@ -20,6 +21,7 @@ pub(super) fn check(blueprint: &Blueprint, graph: &Graph) -> Vec<Diagnostic> {
         problems.extend(late_identity(name, node, object));
         problems.extend(shared_by_members(name, node, object));
         problems.extend(fixed_name(blueprint, graph, name, node, object));
+        problems.extend(no_namespace(blueprint, graph, name, node, object));
     }
     problems.extend(duplicates(blueprint, graph));
     problems
@@ -154,6 +156,62 @@ fn fixed_name(
         .at(node.span_of(Clause::Template).clone(), "a fixed name")
         .hint("make the name from `the.root.metadata.name`"),
     )
+}
+
+/// A cluster-scoped root gives its objects no namespace.
+fn no_namespace(
+    blueprint: &Blueprint,
+    graph: &Graph,
+    name: &str,
+    node: &Node,
+    object: &ObjectIdentity,
+) -> Option<Diagnostic> {
+    let (Some(api_version), Some(kind)) = (object.api_version.known(), object.kind.known()) else {
+        return None;
+    };
+    let collection = matches!(&node.body, Body::Observe(observe) if observe.by_selector);
+    let named = !matches!(object.namespace, NamePart::Missing);
+    if named
+        || collection
+        || node.state_of.is_some()
+        || scope_of(blueprint, api_version, kind)? == Scope::Cluster
+    {
+        return None;
+    }
+    let root = graph.roots.iter().find(|root| {
+        let target = blueprint.nodes.get(*root).and_then(|it| match &it.body {
+            Body::Root(root) => Some(&root.target),
+            _ => None,
+        });
+        let scope = match target {
+            Some(RootTarget::Owned(kind)) => blueprint.kinds.get(kind).map(|it| it.scope),
+            Some(RootTarget::Foreign { api_version, kind, .. }) => scope_of(blueprint, api_version, kind),
+            Some(RootTarget::Blueprint) | None => None,
+        };
+        scope == Some(Scope::Cluster)
+            && need::may_need(graph, need::Instance { root, deleting: true }).contains(name)
+    })?;
+    Some(
+        Diagnostic::error(
+            codes::NO_NAMESPACE,
+            format!("the {kind} of `{name}` has no namespace, and the root `{root}` is cluster-scoped"),
+        )
+        .at(node.span_of(node.body.clause()).clone(), "this object lives in a namespace")
+        .hint("write `metadata.namespace`, such as `metadata.namespace = the.root.metadata.name` or a field of the spec"),
+    )
+}
+
+/// Where objects of a kind live, as far as that is known without a cluster.
+fn scope_of(blueprint: &Blueprint, api_version: &str, kind: &str) -> Option<Scope> {
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    if let Some(owned) = blueprint.kinds.get(kind).filter(|it| it.group == group) {
+        return Some(owned.scope);
+    }
+    let known = kube_types::Kind::find(api_version, kind).ok()?;
+    Some(match known.scope {
+        kube_types::Scope::Namespaced => Scope::Namespaced,
+        kube_types::Scope::Cluster => Scope::Cluster,
+    })
 }
 
 fn is_namespace_root(blueprint: &Blueprint, root: &str) -> bool {
