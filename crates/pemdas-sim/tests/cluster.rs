@@ -182,7 +182,11 @@ fn deployment(name: &str) -> Value {
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 
 fn rule(name: &str, after: u64, outcome: Outcome) -> Rule {
-    Rule { name: Some(name.to_owned()), behaviour: Behaviour { after, outcome }, ..Rule::default() }
+    Rule {
+        name: Some(name.to_owned()),
+        behaviour: Behaviour { after, outcome, status: None },
+        ..Rule::default()
+    }
 }
 
 #[test]

@@ -264,3 +264,140 @@ fn a_filter_leaves_out_the_rest() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("--list"), "{output:?}");
 }
+
+/// A blueprint that waits for a certificate, which a controller of somebody else makes, and its scenario.
+fn waiting_for_a_certificate(scenario: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("web-app");
+    fs::create_dir_all(to.join("scenarios")).unwrap();
+    let blueprint = r#"let { Blueprint, Ready, .. } = import "pemdas/v1.ncl" in
+{
+  name = "site",
+  nodes = {
+    site = { root = { apiVersion = "v1", kind = "ConfigMap", selector.matchLabels.site = "yes" }, also = ["certificate", "page"] },
+    certificate = {
+      template = fun the => {
+        apiVersion = "certs.example.com/v1", kind = "Certificate", metadata.name = the.root.metadata.name, spec.host = "a",
+      },
+    },
+    page = {
+      before.certificate = { until = Ready, extract = fun live => { secret = live.status.secret } },
+      template = fun the => {
+        apiVersion = "v1", kind = "ConfigMap", metadata.name = "page", data.secret = the.certificate.secret,
+      },
+    },
+  },
+} | Blueprint"#;
+    fs::write(to.join("main.ncl"), blueprint).unwrap();
+    let page = r#"let { Scenarios, Absent, Ready, not, .. } = import "pemdas/test/v1.ncl" in
+let anything = { type = "object", x-kubernetes-preserve-unknown-fields = true } in
+let crd = {
+  apiVersion = "apiextensions.k8s.io/v1",
+  kind = "CustomResourceDefinition",
+  metadata.name = "certificates.certs.example.com",
+  spec = {
+    group = "certs.example.com",
+    scope = "Namespaced",
+    names = { kind = "Certificate", plural = "certificates" },
+    versions = [{
+      name = "v1", served = true, storage = true, subresources.status = {},
+      schema.openAPIV3Schema = { type = "object", properties = { spec = anything, status = anything } },
+    }],
+  },
+} in
+let site = { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "shop", labels.site = "yes" } } in
+let certificate = { kind = "Certificate", name = "shop" } in
+let page = { kind = "ConfigMap", name = "page" } in
+SCENARIO | Scenarios"#;
+    fs::write(to.join("scenarios/life.ncl"), page.replace("SCENARIO", scenario)).unwrap();
+    folder
+}
+
+#[test]
+fn the_controller_of_another_kind_can_be_played() {
+    let folder = waiting_for_a_certificate(
+        r#"{
+  "by a rule" = {
+    given = [crd, site],
+    workloads = [{ kind = "Certificate", after = 5, status = { secret = "tls-1" } }],
+    steps = [
+      { eventually = certificate },
+      { now = certificate & { is = not Ready } },
+      { first = certificate & { is = Ready }, before = page },
+      { eventually = page & { is = { data.secret = "tls-1" } } },
+    ],
+  },
+  "that fails" = {
+    given = [crd, site],
+    workloads = [{ kind = "Certificate", fails = "no such issuer" }],
+    steps = [
+      { pass = 60 },
+      { now = certificate & { is = not Ready } },
+      { now = page & { is = Absent } },
+    ],
+  },
+  "by a patch of its status" = {
+    given = [crd, site],
+    workloads = [{ kind = "Certificate", hangs = true }],
+    steps = [
+      { eventually = certificate },
+      { pass = 10 },
+      { now = page & { is = Absent } },
+      { patch = certificate, with = { status = { secret = "tls-2", conditions = [{ type = "Ready", status = "True" }] } } },
+      { eventually = page & { is = { data.secret = "tls-2" } } },
+    ],
+  },
+  "that was there before" = {
+    given = [crd, {
+      apiVersion = "certs.example.com/v1", kind = "Certificate", metadata.name = "other", spec.host = "b",
+      status = { secret = "tls-3" },
+    }],
+    steps = [
+      { now = { kind = "Certificate", name = "other", is = { status.secret = "tls-3" } } },
+    ],
+  },
+}"#,
+    );
+    let output = played(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(text(&output.stdout).contains("4 passed"), "{output:?}");
+}
+
+#[test]
+fn what_would_have_no_effect_is_told() {
+    let folder = waiting_for_a_certificate(
+        r#"{
+  "nothing new" = { given = [site], steps = [{ patch = { kind = "ConfigMap", name = "shop" }, with = { metadata.labels.site = "yes" } }] },
+  "ready" = {
+    given = [crd, site],
+    workloads = [{ kind = "Certificate" }],
+    steps = [
+      { eventually = certificate & { is = Ready } },
+      { now = certificate & { is = not Ready } },
+    ],
+  },
+}"#,
+    );
+    let output = played(folder.path(), &[]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("ConfigMap shop: the patch changes nothing"), "{said}");
+    assert!(said.contains("  - the object: not Ready\n  + the object: Ready (Ready=True)\n"), "{said}");
+    assert!(said.contains("? wait: eventually Certificate shop is Ready"), "{said}");
+    let folder = waiting_for_a_certificate(
+        r#"{ "a" = { workloads = [{ kind = "Certificate", fails = "x", status = {} }], steps = [{ pass = 1 }] } }"#,
+    );
+    let told = text(&played(folder.path(), &[]).stderr);
+    assert!(told.contains("PM0802") && told.contains("once it is ready"), "{told}");
+}
+
+#[test]
+fn a_field_that_hides_a_name_is_told_as_in_a_blueprint() {
+    let folder = waiting_for_a_certificate(
+        r#"let apply = fun name => site & { metadata.labels.called = name } in { "a" = { steps = [{ apply = apply "x" }] } }"#,
+    );
+    let output = played(folder.path(), &[]);
+    let told = text(&output.stderr);
+    assert!(told.contains("PM0220") && told.contains("the field `apply` is defined by itself"), "{told}");
+    assert_eq!(output.status.code(), Some(1));
+}

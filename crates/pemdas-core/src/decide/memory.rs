@@ -13,6 +13,7 @@ use super::{
     edges::Edges,
     pass::{Asked, Data, Found, Member, Pass},
     reason,
+    settled::own_words,
 };
 use crate::{
     action::Action,
@@ -106,8 +107,13 @@ impl Pass<'_> {
                 self.clean_up(slot, Some(entry));
                 let retry = node.once.as_ref().map_or(0, |it| it.retry);
                 let (word, text) = match end {
-                    End::Failed => (reason::FAILED, "the attempt failed"),
-                    _ => (reason::CUT, "the attempt was deleted before its end"),
+                    End::Failed => {
+                        // As long as the object is there, it says why.
+                        let why = self.object_of(slot, entry).and_then(|it| own_words(&it));
+                        let why = why.map_or_else(String::new, |it| format!(": {it}"));
+                        (reason::FAILED, format!("the attempt failed{why}"))
+                    }
+                    _ => (reason::CUT, "the attempt was deleted before its end".to_owned()),
                 };
                 member.causes.push(Cause::stalled(word, text));
                 let again = end == End::Failed && entry.retries < retry;

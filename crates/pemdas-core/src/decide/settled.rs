@@ -16,9 +16,23 @@ use crate::{
     blueprint::Node,
     path::FieldPath,
     shape::{Shape, Why},
+    text,
     truth::Truth,
     world::{Live, ObjectKey, Touch},
 };
+
+/// What an object says itself of its failure: the message of the condition that says so.
+pub(super) fn own_words(live: &Live) -> Option<String> {
+    let conditions = live.body.pointer("/status/conditions").and_then(Value::as_array)?;
+    let message = |kind: &str, status: &str| {
+        let is_it = |it: &&Value| it["type"] == kind && it["status"] == status;
+        let message = conditions.iter().find(is_it)?.get("message")?.as_str()?.trim();
+        (!message.is_empty()).then(|| text::shorten(message))
+    };
+    [("Failed", "True"), ("Stalled", "True"), ("Progressing", "False"), ("Ready", "False")]
+        .into_iter()
+        .find_map(|(kind, status)| message(kind, status))
+}
 
 impl Pass<'_> {
     /// Why the object's controller has not seen its last change; nothing if it has.
@@ -59,7 +73,12 @@ impl Pass<'_> {
         {
             let failed = self.judge(fails, &found, edges, each);
             if failed.truth == Truth::True {
-                let text = member.causes.iter().map(ToString::to_string).next().unwrap_or_default();
+                let live = match &found {
+                    Found::Present(Data::Live(live)) => own_words(live),
+                    _ => None,
+                };
+                let shape = || member.causes.iter().map(ToString::to_string).next().unwrap_or_default();
+                let text = live.unwrap_or_else(shape);
                 member.causes.insert(0, Cause::stalled(reason::FAILED, text));
             }
         }

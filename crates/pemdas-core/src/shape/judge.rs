@@ -18,6 +18,8 @@ use crate::{
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// How many items of a list `some` and `every` look at.
 pub const MAX_ITEMS: usize = 10_000;
+/// How many conditions of an object a reason quotes.
+const MAX_CONDITIONS: usize = 8;
 
 /// What is known of the object that is judged.
 #[derive(Debug, Clone, Copy)]
@@ -219,11 +221,32 @@ impl Judge<'_> {
                     at = at.field(name);
                     leaf = below;
                 }
-                let is = found.map_or_else(|| "missing".to_owned(), text::brief);
+                let is = conditions_for(leaf, found)
+                    .unwrap_or_else(|| found.map_or_else(|| "missing".to_owned(), text::brief));
                 Judgement::fails(Why::new(at, is, Shape::Not(Box::new(leaf.clone())).describe()))
             }
         }
     }
+}
+
+/// What an object says of itself, where that is what a shape looks at: the whole object would say nothing.
+fn conditions_for(shape: &Shape, object: Option<&Value>) -> Option<String> {
+    let looks_at_conditions = matches!(
+        shape,
+        Shape::Ready
+            | Shape::Available
+            | Shape::Condition { .. }
+            | Shape::Complete
+            | Shape::Failed
+            | Shape::Finished
+    );
+    let object = object.filter(|_| looks_at_conditions)?;
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten();
+    let told =
+        conditions.filter_map(|it| Some(format!("{}={}", it["type"].as_str()?, it["status"].as_str()?)));
+    let told: Vec<String> = told.take(MAX_CONDITIONS).collect();
+    let described = shape.describe();
+    Some(if told.is_empty() { described } else { format!("{described} ({})", told.join(", ")) })
 }
 
 fn unlike(shape: &Shape, value: Option<&Value>, path: &FieldPath) -> Judgement {

@@ -86,7 +86,13 @@ impl Told {
                     told.missing = Some(MissingField { field: name(id), present, read });
                 }
             }
-            EvalErrorKind::Other(text, _) => told.message = Some(text.clone()),
+            EvalErrorKind::Other(text, _) => match twice(text) {
+                Some(field) => {
+                    told.what = format!("a record gets the field `{field}` twice");
+                    told.name = Some(field.to_owned());
+                }
+                None => told.message = Some(text.clone()),
+            },
             _ => {}
         }
         told
@@ -190,6 +196,12 @@ fn named(error: &EvalErrorKind) -> Option<&LocIdent> {
         | EvalErrorKind::QueryNonRecord { id, .. } => Some(id),
         _ => None,
     }
+}
+
+/// The field that was inserted into a record that has it. The evaluator has no kind of error for this.
+fn twice(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("tried to extend a record with the field ")?;
+    rest.strip_suffix(", but it already exists")
 }
 
 fn name(id: &LocIdent) -> String {

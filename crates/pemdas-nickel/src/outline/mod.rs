@@ -135,6 +135,14 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
     Outline { blueprint, drafts, diagnostics: tidy(outliner.diagnostics) }
 }
 
+/// Names of a file beside the blueprint that mean a field of a record around them instead of what stands outside of it.
+pub fn hidden_names(evaluator: &dyn Evaluator, sources: &Sources, file: &str) -> Vec<Diagnostic> {
+    // A file that cannot be read is reported by whoever evaluates it.
+    let Ok(mut syntax) = evaluator.syntax() else { return Vec::new() };
+    syntax.retain(|name, _| name == file);
+    lints::hidden_names(&Trees::new(&syntax, sources))
+}
+
 fn too_large(sources: &Sources) -> Diagnostic {
     let mut sizes: Vec<(usize, &str)> = sources.iter().map(|(name, text)| (text.len(), name)).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));

@@ -66,6 +66,29 @@ pub(super) fn status(kind: &str, object: &Value, stage: &Stage, now: &str) -> Op
     Some(status)
 }
 
+/// The status of a kind that nothing is known of: what the conventions for controllers say, beside what it has.
+pub(super) fn by_convention(object: &Value, stage: &Stage, now: &str) -> Value {
+    let (ready, stalled, reason, message) = match stage {
+        Stage::Progressing => (false, false, "Progressing", ""),
+        Stage::Ready => (true, false, "Ready", ""),
+        Stage::Failed(message) => (false, true, "Failed", message.as_str()),
+    };
+    let mut conditions = vec![condition(object, "Ready", ready, reason, message, now)];
+    if stalled {
+        conditions.push(condition(object, "Stalled", true, reason, message, now));
+    }
+    for one in conditions.iter_mut().filter_map(Value::as_object_mut) {
+        one.remove("lastUpdateTime");
+    }
+    let mut status = object.get("status").filter(|it| it.is_object()).cloned().unwrap_or(json!({}));
+    let generation = object.pointer("/metadata/generation").cloned().unwrap_or(json!(1));
+    status["observedGeneration"] = generation;
+    let others = object.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten();
+    let others = others.filter(|it| it["type"] != "Ready" && it["type"] != "Stalled").cloned();
+    status["conditions"] = conditions.into_iter().chain(others).collect();
+    status
+}
+
 /// Go leaves zeros out.
 fn without_zeros(mut status: Value) -> Value {
     if let Some(fields) = status.as_object_mut() {

@@ -1,6 +1,6 @@
 //! Controllers that play workloads: ready after a time, or failed, or now so and now so, as a scenario says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -47,6 +47,8 @@ pub struct Behaviour {
     pub after: u64,
     /// What becomes of it.
     pub outcome: Outcome,
+    /// Fields that its status has besides once it is ready.
+    pub status: Option<Value>,
 }
 
 /// What becomes of a workload.
@@ -65,12 +67,13 @@ pub enum Outcome {
 
 impl Default for Behaviour {
     fn default() -> Self {
-        Self { after: 1_000, outcome: Outcome::Ready }
+        Self { after: 1_000, outcome: Outcome::Ready, status: None }
     }
 }
 
 impl Scenario {
-    fn behaviour(&self, kind: &str, object: &Value) -> &Behaviour {
+    /// The rule that is about an object.
+    fn rule(&self, kind: &str, object: &Value) -> Option<&Rule> {
         let label = |name: &str| object.pointer("/metadata/labels").and_then(|it| it.get(name));
         let fits = |rule: &&Rule| {
             rule.kind.as_deref().is_none_or(|it| it == kind)
@@ -78,8 +81,26 @@ impl Scenario {
                 && rule.name.as_deref().is_none_or(|it| it == meta::text(object, "name"))
                 && rule.label.as_ref().is_none_or(|(name, value)| label(name).is_some_and(|it| it == value))
         };
-        self.rules.iter().find(fits).map_or(&self.otherwise, |rule| &rule.behaviour)
+        self.rules.iter().find(fits)
     }
+
+    /// How an object behaves. A kind without a controller of its own behaves only as a rule that names the kind says.
+    fn behaviour(&self, kind: &str, object: &Value) -> Option<&Behaviour> {
+        match self.rule(kind, object) {
+            Some(rule) if rule.kind.is_some() || is_played(kind) => Some(&rule.behaviour),
+            _ => is_played(kind).then_some(&self.otherwise),
+        }
+    }
+
+    /// The kinds that only rules play.
+    fn named_kinds(&self) -> impl Iterator<Item = &str> {
+        let named: BTreeSet<&str> = self.rules.iter().filter_map(|it| it.kind.as_deref()).collect();
+        named.into_iter().filter(|it| !is_played(it))
+    }
+}
+
+fn is_played(kind: &str) -> bool {
+    PLAYED.iter().any(|(_, _, played)| *played == kind)
 }
 
 /// The kinds that are played.
@@ -137,13 +158,27 @@ impl Workloads {
         self.next
     }
 
+    /// What is played: workloads, and the kinds that rules name.
+    fn resources(&self, server: &Server) -> Vec<(ResourceId, String)> {
+        let workloads = PLAYED.iter().map(|(group, plural, kind)| {
+            (ResourceId { group: (*group).to_owned(), plural: (*plural).to_owned() }, (*kind).to_owned())
+        });
+        let mut all: Vec<_> = workloads.collect();
+        for kind in self.scenario.named_kinds() {
+            let served: BTreeSet<ResourceId> =
+                server.kinds().all().filter(|it| it.kind == kind).map(|it| it.id()).collect();
+            all.extend(served.into_iter().map(|id| (id, kind.to_owned())));
+        }
+        all
+    }
+
     /// One pass over all workloads: whether something changed.
     pub(crate) fn pass(&mut self, server: &mut Server, now: Time) -> bool {
         self.next = None;
         let mut changed = false;
         let mut alive: BTreeMap<String, Seen> = BTreeMap::new();
-        for (group, plural, kind) in PLAYED {
-            let id = ResourceId { group: (*group).to_owned(), plural: (*plural).to_owned() };
+        for (id, kind) in self.resources(server) {
+            let kind = kind.as_str();
             let all = server.store().list(&id, None, None);
             let all: Vec<(Key, Arc<Value>)> = all.map(|(key, it)| (key.clone(), Arc::clone(it))).collect();
             for (key, object) in all {
@@ -155,14 +190,19 @@ impl Workloads {
                     alive.insert(meta::text(&object, "uid").to_owned(), seen);
                     continue;
                 }
-                let behaviour = self.scenario.behaviour(kind, &object);
+                let Some(behaviour) = self.scenario.behaviour(kind, &object) else { continue };
+                // A controller that hangs said so once. What somebody says of the object after that stands.
+                let hangs = matches!(behaviour.outcome, Outcome::Hangs);
+                if hangs && !is_played(kind) && object.pointer("/status/conditions").is_some() {
+                    continue;
+                }
                 let (stage, next) = stage(behaviour, since, now);
                 let kept_until = kept_until(kind, &object, &stage, since.after(behaviour.after));
                 if kept_until.is_some_and(|it| it <= now) {
                     changed |= remove(server, now, &key);
                 } else {
                     if seen.told.as_ref() != Some(&stage) {
-                        let wrote = play(server, now, kind, &key, &object, &stage);
+                        let wrote = play(server, now, kind, &key, &object, &stage, behaviour.status.as_ref());
                         changed |= wrote;
                         seen.told = (!wrote).then_some(stage);
                     }
@@ -245,8 +285,25 @@ fn remove(server: &mut Server, now: Time, key: &Key) -> bool {
     server.store().revision() != before
 }
 
-fn play(server: &mut Server, now: Time, kind: &str, key: &Key, object: &Value, stage: &Stage) -> bool {
-    let Some(status) = statuses::status(kind, object, stage, &now.text()) else { return false };
+fn play(
+    server: &mut Server,
+    now: Time,
+    kind: &str,
+    key: &Key,
+    object: &Value,
+    stage: &Stage,
+    more: Option<&Value>,
+) -> bool {
+    let status = if is_played(kind) {
+        statuses::status(kind, object, stage, &now.text())
+    } else {
+        Some(statuses::by_convention(object, stage, &now.text()))
+    };
+    let more = more.filter(|_| *stage == Stage::Ready);
+    let Some(mut status) = status.or_else(|| more.map(|_| json!({}))) else { return false };
+    if let Some(more) = more {
+        merge(&mut status, more);
+    }
     let old = object.get("status").cloned().unwrap_or(json!({}));
     if old == status {
         return false;
@@ -255,6 +312,20 @@ fn play(server: &mut Server, now: Time, kind: &str, key: &Key, object: &Value, s
     let mut whole = object.clone();
     whole["status"] = status;
     let before = server.store().revision();
-    send(server, now, Method::Put, &format!("{path}/status"), "application/json", &whole);
+    let has_status = server.kinds().any_version(&key.resource).is_some_and(|it| it.has_subresource("status"));
+    let path = if has_status { format!("{path}/status") } else { path };
+    send(server, now, Method::Put, &path, "application/json", &whole);
     server.store().revision() != before
+}
+
+/// As a merge patch does, but for null, which stays.
+fn merge(into: &mut Value, more: &Value) {
+    match (into, more) {
+        (Value::Object(into), Value::Object(more)) => {
+            for (name, value) in more {
+                merge(into.entry(name.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (into, more) => into.clone_from(more),
+    }
 }

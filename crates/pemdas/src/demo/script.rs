@@ -93,13 +93,17 @@ impl Script {
                 kind: workload.kind.clone(),
                 name: workload.name.clone(),
                 label: workload.label.as_deref().map(label).transpose()?,
-                behaviour: Behaviour { after: workload.after.map_or(Ok(usual), millis)?, outcome },
+                behaviour: Behaviour {
+                    after: workload.after.map_or(Ok(usual), millis)?,
+                    outcome,
+                    status: None,
+                },
                 ..Rule::default()
             });
         }
         rules.extend(PACE.iter().map(|(kind, after)| Rule {
             kind: Some((*kind).to_owned()),
-            behaviour: Behaviour { after: *after, outcome: Outcome::Ready },
+            behaviour: Behaviour { after: *after, outcome: Outcome::Ready, status: None },
             ..Rule::default()
         }));
         let answers = self.services.iter().map(|it| {

@@ -153,7 +153,7 @@ impl<'a> Watched<'a> {
     pub(crate) fn create(&mut self) -> Result<(), String> {
         while let Some((file, object)) = self.open.first() {
             match self.bed.create(object) {
-                Made::Done => self.open.remove(0),
+                Made::Done | Made::Unchanged => self.open.remove(0),
                 Made::NotServed => return Ok(()),
                 Made::Refused(why) => return Err(format!("{file} is refused: {why}")),
             };

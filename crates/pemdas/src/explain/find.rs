@@ -6,7 +6,7 @@ use pemdas_core::{
     blueprint::{Body, RootTarget},
     decide::{Decision, Mode},
     diagnostic::Diagnostic,
-    graph::Vertex,
+    graph::{OWN_ROOT, Vertex},
     ledger::Slot,
     plan,
     suggest::did_you_mean,
@@ -27,6 +27,8 @@ use crate::{
 
 /// How many Events are told.
 const MAX_EVENTS: usize = 5;
+/// How many instances that wait for each other are looked at.
+const MAX_BEYOND: usize = 8;
 
 /// Looks at a cluster and explains.
 pub(crate) struct Explainer<'a> {
@@ -65,10 +67,7 @@ impl<'a> Explainer<'a> {
         if let Some(label) = live.label(ROOT_LABEL).map(str::to_owned) {
             all.push(self.made(&live, &label)?);
         }
-        let could_be_root = live.key.kind != map || blueprint.is_some();
-        if could_be_root {
-            self.as_root(served, &live, &mut all, &mut notes)?;
-        }
+        self.as_root(served, &live, &mut all, &mut notes)?;
         if all.is_empty() {
             all.push(Explained::Nobodys { object: live.key, notes });
         }
@@ -104,8 +103,9 @@ impl<'a> Explainer<'a> {
         notes: &mut Vec<String>,
     ) -> Result<(), Lost> {
         for (found, roots) in self.reader.of_kind(self.session, &live.key.kind)? {
-            let own = live.key.kind == KindKey::new("v1", "ConfigMap");
-            if own && found.live.key != live.key {
+            let roots: Vec<String> = roots.into_iter().filter(|it| may_be(it, live, &found)).collect();
+            if let Some(why) = refused(served, &found) {
+                notes.push(format!("the blueprint {} does not serve it: {why}", found.title()));
                 continue;
             }
             if roots.is_empty() && is_of(live, &found) {
@@ -114,7 +114,10 @@ impl<'a> Explainer<'a> {
             }
             for root in roots {
                 match self.instance(served, live, &found, &root)? {
-                    Some(instance) => all.push(Explained::Instance(Box::new(instance))),
+                    Some(mut instance) => {
+                        self.look_beyond(&mut instance, &mut BTreeSet::new())?;
+                        all.push(Explained::Instance(Box::new(instance)));
+                    }
                     None => notes.push(format!(
                         "the selector of the root {root} of the blueprint {} does not pick it",
                         found.title()
@@ -154,6 +157,7 @@ impl<'a> Explainer<'a> {
         for (found, roots) in self.reader.of_kind(self.session, &root.key.kind)? {
             for name in roots.iter().filter(|it| found.instance(it, uid) == label) {
                 if let Some(mut instance) = self.instance(served, &root, &found, name)? {
+                    self.look_beyond(&mut instance, &mut BTreeSet::new())?;
                     focus(&mut instance, live, &claim);
                     return Ok(Explained::Instance(Box::new(instance)));
                 }
@@ -225,6 +229,49 @@ impl<'a> Explainer<'a> {
         }
     }
 
+    /// What an instance waits for may be an instance itself: it knows the root cause.
+    fn look_beyond(&self, instance: &mut Instance, seen: &mut BTreeSet<ObjectKey>) -> Result<(), Trouble> {
+        seen.insert(instance.root.clone());
+        let waits: BTreeSet<(Slot, ObjectKey)> = instance
+            .nodes
+            .iter()
+            .filter(|(_, it)| !it.is_ready())
+            .flat_map(|(slot, it)| it.objects.iter().map(|object| (slot.clone(), object.clone())))
+            .collect();
+        for (slot, key) in waits {
+            if seen.len() > MAX_BEYOND || seen.contains(&key) {
+                continue;
+            }
+            if let Some(mut other) = self.instance_at(&key)?.filter(|it| it.state != State::Ready) {
+                self.look_beyond(&mut other, seen)?;
+                let advice: Vec<_> =
+                    other.advice.iter().filter(|it| !instance.advice.contains(it)).cloned().collect();
+                instance.advice.extend(advice);
+                instance.beyond.entry(slot).or_default().push(other);
+            }
+        }
+        Ok(())
+    }
+
+    /// The instance that starts with an object, if one does.
+    fn instance_at(&self, key: &ObjectKey) -> Result<Option<Instance>, Trouble> {
+        let candidates = self.reader.of_kind(self.session, &key.kind)?;
+        let served = self.session.kinds()?.of(&key.kind).filter(|_| !candidates.is_empty());
+        let Some(served) = served else { return Ok(None) };
+        let resource = &served.resource;
+        let live =
+            self.session.ask(async |survey| survey.object(resource, &key.namespace, &key.name).await)?;
+        let Some(live) = live else { return Ok(None) };
+        for (found, roots) in candidates.iter().filter(|(it, _)| refused(served, it).is_none()) {
+            for root in roots.iter().filter(|it| may_be(it, &live, found)) {
+                if let Some(instance) = self.instance(served, &live, found, root)? {
+                    return Ok(Some(instance));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// What the core says now.
     fn computed(
         &self,
@@ -291,6 +338,7 @@ impl<'a> Explainer<'a> {
             since: None,
             nodes: std::collections::BTreeMap::new(),
             edges: Edges::default(),
+            beyond: std::collections::BTreeMap::new(),
             causes: Vec::new(),
             focus: None,
             events: Vec::new(),
@@ -343,10 +391,13 @@ impl<'a> Explainer<'a> {
             });
         }
         let all = session.ask(async |survey| survey.list(resource, namespace, None).await)?;
-        let own = resource.kind == KindKey::new("v1", "ConfigMap");
         let (mut listed, mut more) = (Vec::new(), 0);
         for live in &all {
-            for (found, roots) in found.iter().filter(|(it, _)| !own || it.live.key == live.key) {
+            for (found, roots) in found.iter().filter(|(it, _)| refused(served, it).is_none()) {
+                let roots: Vec<&String> = roots.iter().filter(|it| may_be(it, live, found)).collect();
+                if roots.is_empty() && !is_of(live, found) {
+                    continue;
+                }
                 if listed.len() >= most {
                     more += 1;
                     continue;
@@ -355,7 +406,7 @@ impl<'a> Explainer<'a> {
                 let instances = if owned && is_of(live, found) {
                     vec![self.quick(live, found)]
                 } else {
-                    let each = roots.iter().map(|root| self.instance(served, live, found, root));
+                    let each = roots.into_iter().map(|root| self.instance(served, live, found, root));
                     each.collect::<Result<Vec<_>, _>>()?
                         .into_iter()
                         .flatten()
@@ -399,6 +450,19 @@ impl<'a> Explainer<'a> {
         let since = merge::since(live, &status, state);
         Listed { root: live.key.clone(), blueprint: found.title(), state, since, why }
     }
+}
+
+/// Whether an object may be this root of a blueprint. A ConfigMap is one of its own blueprint, or one that a selector picks.
+fn may_be(root: &str, live: &Live, found: &Found) -> bool {
+    root != OWN_ROOT || found.live.key == live.key
+}
+
+/// Why a blueprint does not serve a kind that it owns: another one does.
+fn refused(served: &Served, found: &Found) -> Option<String> {
+    let resource = &served.resource;
+    let crd = format!("{}.{}", resource.plural, resource.kind.group);
+    let why = found.told.get("definitions")?.get(&crd)?.as_str()?;
+    why.contains("belongs to the blueprint").then(|| why.to_owned())
 }
 
 type Computed = (Decision, std::collections::BTreeMap<Slot, Node>, Vec<String>);

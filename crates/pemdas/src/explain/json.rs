@@ -59,6 +59,7 @@ fn instance(it: &Instance) -> Value {
     let chain = it.chains().into_iter().map(|link| {
         let mut told = slot(&link.slot);
         told["depth"] = json!(link.depth);
+        told["instance"] = json!(link.instance.as_ref().map(object));
         told["text"] = json!(link.text);
         told["since"] = json!(link.since);
         told["rootCause"] = json!(link.last);

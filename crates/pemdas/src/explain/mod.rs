@@ -91,6 +91,8 @@ pub(crate) struct Instance {
     pub(crate) since: Option<String>,
     pub(crate) nodes: BTreeMap<Slot, Node>,
     pub(crate) edges: Edges,
+    /// By node: the instances that its objects start, and that are not ready.
+    pub(crate) beyond: BTreeMap<Slot, Vec<Instance>>,
     /// What stands in the way of the whole instance.
     pub(crate) causes: Vec<String>,
     /// The object that was asked about, if it is not the root.
@@ -189,6 +191,8 @@ pub(crate) struct Edges {
 /// One line of a chain of waits.
 pub(crate) struct Link {
     pub(crate) depth: usize,
+    /// The root, where it is of another instance.
+    pub(crate) instance: Option<ObjectKey>,
     pub(crate) slot: Slot,
     pub(crate) text: String,
     pub(crate) since: Option<String>,
@@ -200,6 +204,9 @@ impl std::fmt::Display for Link {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let apart =
             if self.text.starts_with("waits for ") || self.text.starts_with("is ") { "" } else { ":" };
+        if let Some(instance) = &self.instance {
+            write!(out, "{instance}: ")?;
+        }
         write!(out, "{}{apart} {}", self.slot, self.text)
     }
 }
@@ -246,17 +253,47 @@ impl Instance {
         let why = if node.why.is_empty() { &silent[..] } else { &node.why[..] };
         for why in why {
             let next = why.on.as_ref().filter(|on| self.nodes.get(*on).is_some_and(|it| !it.is_ready()));
+            let beyond =
+                if next.is_none() && first_time { self.links_beyond(slot, depth + 1) } else { Vec::new() };
             links.push(Link {
                 depth,
+                instance: None,
                 slot: slot.clone(),
                 text: self.without_what_follows(why),
                 since: node.since.clone(),
-                last: next.is_none(),
+                last: next.is_none() && beyond.is_empty(),
             });
+            links.extend(beyond);
             if let Some(next) = next.filter(|next| first_time && *next != slot) {
                 self.follow(next, depth + 1, told, links);
             }
         }
+    }
+
+    /// The chains of the instances that a node's objects start.
+    fn links_beyond(&self, slot: &Slot, depth: usize) -> Vec<Link> {
+        let mut links = Vec::new();
+        for other in self.beyond.get(slot).into_iter().flatten() {
+            for cause in &other.causes {
+                let slot = Slot::new(&other.root.kind.kind, "");
+                let instance = Some(other.root.clone());
+                links.push(Link {
+                    depth,
+                    instance,
+                    slot,
+                    text: cause.clone(),
+                    since: other.since.clone(),
+                    last: true,
+                });
+            }
+            links.extend(other.chains().into_iter().map(|link| Link {
+                depth: depth + link.depth,
+                instance: link.instance.or_else(|| Some(other.root.clone())),
+                ..link
+            }));
+        }
+        links.truncate(MAX_LINKS);
+        links
     }
 
     /// A wait, without the reasons that the next link of its chain gives.

@@ -140,7 +140,7 @@ mod tests {
                 let person = Person::new(host.clone(), "test");
                 while left > 0 {
                     open.retain(|it| match person.create(it) {
-                        Made::Done => false,
+                        Made::Done | Made::Unchanged => false,
                         Made::NotServed => true,
                         Made::Refused(why) => panic!("{why}"),
                     });

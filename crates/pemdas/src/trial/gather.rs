@@ -6,8 +6,8 @@ use std::{
     sync::Arc,
 };
 
-use pemdas_core::diagnostic::Diagnostic;
-use pemdas_nickel::{InProcess, Limits, Sources, written};
+use pemdas_core::diagnostic::{Diagnostic, Severity};
+use pemdas_nickel::{InProcess, Limits, Sources, outline::hidden_names, written};
 
 use super::{Bench, Script, measure::Measures, read::scenarios, readers::Readers};
 use crate::{
@@ -59,7 +59,7 @@ pub(crate) fn gather(path: &Path) -> Result<Gathered, Nothing> {
     let all_files = given.files.clone();
     let blueprint = Given { files: blueprint_files.clone(), ..given };
     let mut checked = load::check(blueprint);
-    let runs = checked.worst() != Some(pemdas_core::diagnostic::Severity::Error);
+    let runs = checked.worst() != Some(Severity::Error);
     let name = checked.blueprint.as_ref().map(|it| it.name.clone());
     checked.given.files = all_files;
     let (Some(name), true) = (name, runs) else {
@@ -77,6 +77,7 @@ pub(crate) fn gather(path: &Path) -> Result<Gathered, Nothing> {
     let mut scripts = Vec::new();
     let mut problems = Vec::new();
     for file in &names {
+        let hidden = hidden_names(&*evaluator, &sources, file);
         match written(&*evaluator, file) {
             Ok(written) => {
                 let (found, wrong) = scenarios(&written, &owned);
@@ -85,6 +86,11 @@ pub(crate) fn gather(path: &Path) -> Result<Gathered, Nothing> {
             }
             Err(wrong) => problems.extend(wrong),
         }
+        // Warnings keep nothing from being played.
+        let (errors, warnings): (Vec<_>, Vec<_>) =
+            hidden.into_iter().partition(|it| it.severity == Severity::Error);
+        problems.extend(errors);
+        checked.diagnostics.extend(warnings);
     }
     let bench = match access(&folder) {
         Ok((access, account)) if problems.is_empty() => {

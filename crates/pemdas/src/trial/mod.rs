@@ -119,6 +119,17 @@ pub(crate) struct Played {
     pub(crate) order: Order,
 }
 
+/// The write that was sent most often, with its number.
+fn most_frequent(entries: &[Entry]) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for entry in entries.iter().filter(|it| it.writes()) {
+        let path = entry.target.split('?').next().unwrap_or_default();
+        *counts.entry(format!("{} {path}", entry.method.name())).or_default() += 1;
+    }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    most.map(|(write, count)| format!(", {count} of them {write}")).unwrap_or_default()
+}
+
 /// Plays a scenario.
 ///
 /// # Errors
@@ -134,8 +145,12 @@ pub(crate) fn play(
     for _ in 0..MAX_LIVES {
         match arena.live(async |host| playing.go(&host).await)? {
             Lived::Died if arena.journal().too_many() => {
-                let message =
-                    format!("the operator sends and sends: {} requests", arena.journal().entries().len());
+                let entries = arena.journal().entries();
+                let message = format!(
+                    "the operator sends and sends: {} requests{}",
+                    entries.len(),
+                    most_frequent(&entries)
+                );
                 playing.failure = Some(Failure { step: None, message, why: None });
                 break;
             }

@@ -13,6 +13,8 @@ pub(crate) enum Made {
     Done,
     /// Its kind is not served yet.
     NotServed,
+    /// It was so before.
+    Unchanged,
     /// The server does not do it.
     Refused(String),
 }
@@ -72,10 +74,42 @@ impl Person {
         told(self.send(Method::Patch, &target, "application/apply-patch+yaml", &object))
     }
 
-    /// Changes some fields of an object.
-    pub(crate) fn patch(&self, path: &str, changes: &Value) -> Made {
-        let target = format!("{path}?fieldManager={}", self.name);
-        told(self.send(Method::Patch, &target, "application/merge-patch+json", changes))
+    /// Applies an object with its status, as the controller of its kind would have written it.
+    pub(crate) fn apply_whole(&self, object: &Value) -> Made {
+        let made = self.apply(object);
+        let (Made::Done, Some(status)) = (&made, object.get("status")) else { return made };
+        let (path, placed) = match self.place(object) {
+            Ok(found) => found,
+            Err(made) => return made,
+        };
+        let text = |at: &str| object.pointer(at).and_then(Value::as_str).unwrap_or_default();
+        let resource = self.served(text("/apiVersion"), text("/kind"));
+        if resource.is_none_or(|it| !it.has_subresource("status")) {
+            return made;
+        }
+        let name = placed["metadata"]["name"].as_str().unwrap_or_default();
+        let target = format!("{path}/{name}/status?fieldManager={}", self.name);
+        told(self.send(Method::Patch, &target, "application/merge-patch+json", &json!({ "status": status })))
+    }
+
+    /// Changes some fields of an object of this kind, those of its status as the controller of its kind would.
+    pub(crate) fn patch(&self, resource: &Resource, path: &str, changes: &Value) -> Made {
+        let revision = || self.host.with(|cluster| cluster.server().store().revision());
+        let before = revision();
+        let mut rest = changes.clone();
+        let apart =
+            resource.has_subresource("status").then(|| rest.as_object_mut()?.remove("status")).flatten();
+        let parts = [(rest, ""), (json!({ "status": apart.clone() }), "/status")];
+        let wanted = parts.into_iter().filter(|(part, at)| {
+            if at.is_empty() { apart.is_none() || part != &json!({}) } else { apart.is_some() }
+        });
+        for (part, at) in wanted {
+            let target = format!("{path}{at}?fieldManager={}", self.name);
+            if let Err(response) = self.send(Method::Patch, &target, "application/merge-patch+json", &part) {
+                return refused(&response);
+            }
+        }
+        if revision() == before { Made::Unchanged } else { Made::Done }
     }
 
     /// Deletes an object. One that is not there is gone already.

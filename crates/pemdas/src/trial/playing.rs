@@ -1,13 +1,18 @@
 //! A scenario being played: the steps one after the other, and what is watched over all the while.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use pemdas_box::Host;
 use pemdas_core::{
     shape::{Contracts, Judgement},
     truth::Truth,
+    world::CLAIM_ANNOTATION,
 };
-use pemdas_sim::{Cluster, Scenario, Time};
+use pemdas_sim::{Cluster, Resource, Scenario, Time};
 use serde_json::{Value, json};
 
 use super::{
@@ -92,6 +97,10 @@ pub(crate) struct Playing<'b> {
     at: usize,
     /// When the step began.
     since: Option<Time>,
+    /// Objects that outlive their instance, by kind and path.
+    orphans: BTreeSet<(String, String)>,
+    /// The step of which it was told that it waits.
+    waits_at: Option<usize>,
     watches: Vec<Watch>,
     /// Up to which change of the store everything was looked at.
     seen: u64,
@@ -125,6 +134,8 @@ impl<'b> Playing<'b> {
             prepared: false,
             at: 0,
             since: None,
+            orphans: BTreeSet::new(),
+            waits_at: None,
             watches: Vec::new(),
             seen: 0,
             nonce: 0,
@@ -166,6 +177,7 @@ impl<'b> Playing<'b> {
                     return End::Failed;
                 }
                 Went::Wait(until) => {
+                    self.say_wait(now);
                     let pause = Duration::from_millis(until.0.saturating_sub(now.0).max(1));
                     tokio::select! {
                         biased;
@@ -175,6 +187,17 @@ impl<'b> Playing<'b> {
                 }
             }
         }
+    }
+
+    /// Tells once for each step what is waited for.
+    fn say_wait(&mut self, now: Time) {
+        let step = self.script.steps.get(self.at).filter(|_| self.prepared && self.waits_at != Some(self.at));
+        let Some(step) = step.filter(|it| matches!(it.what, What::Eventually(..) | What::Settles(_))) else {
+            return;
+        };
+        self.waits_at = Some(self.at);
+        let moment = Moment { mark: '?', text: format!("wait: {}", step.what) };
+        self.story.push(Happening { at: now, moment });
     }
 
     fn next(&mut self) {
@@ -194,6 +217,10 @@ impl<'b> Playing<'b> {
         let contracts = self.bench.contracts(self.script);
         for change in changes {
             let told = story::told(&change, is_of_author);
+            if let Some(after) = change.after.as_ref().filter(|it| is_orphan(it)) {
+                let kind = text(after, "/kind").to_owned();
+                self.orphans.insert((kind, change.key.path.clone()));
+            }
             if let Some(moment) = told {
                 self.story.push(Happening { at: cluster.now(), moment });
             }
@@ -224,8 +251,8 @@ impl<'b> Playing<'b> {
         let person = Person::new(host.clone(), AUTHOR);
         while let Some(object) = self.open.first() {
             let name = || format!("{} {}", text(object, "/kind"), text(object, "/metadata/name"));
-            match person.apply(object) {
-                Made::Done => drop(self.open.remove(0)),
+            match person.apply_whole(object) {
+                Made::Done | Made::Unchanged => drop(self.open.remove(0)),
                 Made::NotServed => {
                     let until = began.after(TO_SERVE);
                     if host.with(|cluster| cluster.now()) < until {
@@ -261,18 +288,20 @@ impl<'b> Playing<'b> {
                 self.apply(host, began, Some(self.at))
             }
             What::Edit(file, old, new) => self.edit(host, began, file, old, new),
-            What::Patch(object, with) => self.on(host, object, |person, path| person.patch(path, with)),
+            What::Patch(object, with) => {
+                self.on(host, object, |person, kind, path| person.patch(kind, path, with))
+            }
             What::Keep(object) => {
                 self.kept = Some((all(host), self.object(host, object)));
                 Went::On
             }
             What::Restore(object, with) => self.restore(host, object, with),
             What::AsKept => self.as_kept(host),
-            What::Delete(object) => self.on(host, object, Person::delete),
+            What::Delete(object) => self.on(host, object, |person, _, path| person.delete(path)),
             What::Resume(object) => {
                 self.nonce += 1;
                 let with = annotated("pemdas.dev/resume", &format!("scenario-{}", self.nonce));
-                self.on(host, object, |person, path| person.patch(path, &with))
+                self.on(host, object, |person, kind, path| person.patch(kind, path, &with))
             }
             What::Approve(object, node) => self.approve(host, object, node, began),
             What::Pass(millis) => {
@@ -356,10 +385,11 @@ impl<'b> Playing<'b> {
         let was = self.kept.as_ref().and_then(|it| it.1.as_ref());
         let back = inverse(with, was);
         let mut refused = false;
-        let went = self.on(host, object, |person, path| {
-            let made = person.patch(path, &back);
+        let went = self.on(host, object, |person, kind, path| {
+            let made = person.patch(kind, path, &back);
             refused = matches!(made, Made::Refused(_));
-            if refused { Made::Done } else { made }
+            // The operator may have taken it back already.
+            if refused || made == Made::Unchanged { Made::Done } else { made }
         });
         // Some changes may not be taken back, and whoever tries is told so.
         if refused {
@@ -370,11 +400,15 @@ impl<'b> Playing<'b> {
 
     fn as_kept(&self, host: &Host) -> Went {
         let Some((was, _)) = &self.kept else { return Went::On };
-        let is = all(host);
-        match differing(was, &is) {
+        // What is orphaned stays, and is nobody's.
+        let (was, is) = (was.clone().without(&self.orphans), all(host).without(&self.orphans));
+        match differing(&was, &is) {
             None => Went::On,
-            // What is done once is done again for what is asked again, and may fail then.
-            Some(_) if is.has_failed() && !was.has_failed() => Went::On,
+            // What is done once is done again for what is asked again, and may end otherwise then. A name that was free for a
+            // moment belongs to another one now.
+            Some(_) if is.stalled_by_history() != was.stalled_by_history() => Went::On,
+            // The scenario itself holds something.
+            Some(_) if is.is_held() || was.is_held() => Went::On,
             Some(how) => {
                 let message = format!("a change was taken back, and it is not as before: {how}");
                 Went::Failed(Failure { step: Some(self.at), message, why: None })
@@ -383,14 +417,17 @@ impl<'b> Playing<'b> {
     }
 
     /// Does something to an object that a step names.
-    fn on(&self, host: &Host, object: &Object, act: impl FnOnce(&Person, &str) -> Made) -> Went {
+    fn on(&self, host: &Host, object: &Object, act: impl FnOnce(&Person, &Resource, &str) -> Made) -> Went {
         let failed = |message: String| Went::Failed(Failure { step: Some(self.at), message, why: None });
         let resource = host.with(|cluster| served(cluster, object.api_version.as_deref(), &object.kind));
         let Some(resource) = resource else { return failed(format!("{object}: its kind is not served")) };
         let namespace = namespace_of(&resource, object.namespace.as_deref()).unwrap_or_default();
         let path = format!("{}/{}", path_of(&resource, namespace), object.name);
-        match act(&Person::new(host.clone(), AUTHOR), &path) {
+        match act(&Person::new(host.clone(), AUTHOR), &resource, &path) {
             Made::Done => Went::On,
+            Made::Unchanged => {
+                failed(format!("{object}: the patch changes nothing, all of its fields are so already"))
+            }
             Made::NotServed => failed(format!("{object}: its kind is not served")),
             Made::Refused(why) => failed(format!("{object}: {why}")),
         }
@@ -410,7 +447,7 @@ impl<'b> Playing<'b> {
         match asked {
             Some(digest) => {
                 let with = annotated(&format!("pemdas.dev/approve.{node}"), &digest);
-                self.on(host, object, |person, path| person.patch(path, &with))
+                self.on(host, object, |person, kind, path| person.patch(kind, path, &with))
             }
             None if host.with(|cluster| cluster.now()) < until => Went::Wait(until),
             None => Went::Failed(Failure {
@@ -448,6 +485,14 @@ pub(crate) fn scenario_of(script: &Script) -> Scenario {
 /// How everything is, but for the way that led there.
 fn all(host: &Host) -> State {
     host.with(|cluster| State::of(cluster)).without_history(AUTHOR)
+}
+
+/// Whether an object stays when its instance has no more use for it.
+fn is_orphan(object: &Value) -> bool {
+    let at = format!("/metadata/annotations/{}", CLAIM_ANNOTATION.replace('/', "~1"));
+    let claim =
+        object.pointer(&at).and_then(Value::as_str).and_then(|it| serde_json::from_str::<Value>(it).ok());
+    claim.is_some_and(|it| it["orphan"] == true)
 }
 
 /// Whether the author wrote an object.

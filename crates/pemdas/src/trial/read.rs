@@ -23,7 +23,7 @@ const MAX_SECONDS: f64 = 31_536_000.0;
 const OF_SCENARIO: &[&str] = &["given", "workloads", "services", "steps"];
 const OF_OBJECT: &[&str] = &["kind", "apiVersion", "namespace", "name"];
 const OF_FACT: &[&str] = &["kind", "apiVersion", "namespace", "name", "labels", "is", "count"];
-const OF_WORKLOAD: &[&str] = &["kind", "name", "label", "after", "fails", "flaps", "hangs"];
+const OF_WORKLOAD: &[&str] = &["kind", "name", "label", "after", "fails", "flaps", "hangs", "status"];
 const OF_SERVICE: &[&str] = &["label", "name", "path", "answers"];
 /// Each verb, with what may stand beside it.
 const VERBS: &[(&str, &[&str])] = &[
@@ -388,12 +388,29 @@ impl Reader<'_> {
         } else {
             Outcome::Ready
         };
+        let kind = self.optional(path, fields, "kind");
+        if let Some(own) = kind.as_ref().filter(|it| self.owned.contains(it)) {
+            self.wrong(
+                &at("kind"),
+                format!("{own} is the blueprint's own kind: the operator writes its status"),
+            );
+            return None;
+        }
+        let status = fields.get("status").cloned();
+        if status.is_some() && (kind.is_none() || outcome != Outcome::Ready) {
+            self.wrong(&at("status"), "`status` is what a workload of a certain `kind` has once it is ready");
+            return None;
+        }
+        if status.as_ref().is_some_and(|it| !it.is_object()) {
+            self.wrong(&at("status"), "this has to be a record");
+            return None;
+        }
         Some(Rule {
-            kind: self.optional(path, fields, "kind"),
+            kind,
             namespace: None,
             name: self.optional(path, fields, "name"),
             label: self.label(path, fields)?,
-            behaviour: Behaviour { after, outcome },
+            behaviour: Behaviour { after, outcome, status },
         })
     }
 

@@ -1,8 +1,10 @@
 //! What there is in a cluster, without what differs between two runs that came to the same: uids, times, versions, digests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use pemdas_core::world::CLAIM_ANNOTATION;
+use pemdas_core::decide::reason;
+use pemdas_core::world::{CLAIM_ANNOTATION, OUR_PREFIX};
+use pemdas_kube::ledgers::LEDGER_TYPE;
 use pemdas_sim::Cluster;
 use serde_json::Value;
 
@@ -43,7 +45,11 @@ impl State {
 
     /// The same without the way that led there: how the author came to change something, how often something was tried, how often a
     /// controller rolled something out.
+    /// What was done once is remembered in a ledger, which stays when the reason for it is taken back.
     pub(crate) fn without_history(mut self, author: &str) -> Self {
+        let is_ledger = |it: &Value| it["type"] == LEDGER_TYPE;
+        self.0.values_mut().for_each(|some| some.retain(|it| !is_ledger(it)));
+        self.0.retain(|_, some| !some.is_empty());
         for object in self.0.values_mut().flatten() {
             if let Some(entries) = object.pointer_mut("/metadata/managedFields").and_then(Value::as_array_mut)
             {
@@ -67,12 +73,38 @@ impl State {
         self
     }
 
-    /// Whether an instance waits for a human because something that is done once failed.
-    pub(crate) fn has_failed(&self) -> bool {
-        let conditions = |it: &Value| it.pointer("/status/conditions").and_then(Value::as_array).cloned();
-        let failed =
-            |it: &Value| it["type"] == "Stalled" && it["status"] == "True" && it["reason"] == "Failed";
-        self.0.values().flatten().filter_map(conditions).flatten().any(|it| failed(&it))
+    /// Which instances wait for a human because of something that a way back cannot undo: what is done once failed, or a name
+    /// belongs to another one now.
+    pub(crate) fn stalled_by_history(&self) -> BTreeSet<String> {
+        let stalled = |it: &Value| {
+            let lasting = [reason::FAILED, reason::EXISTS];
+            it["type"] == "Stalled"
+                && it["status"] == "True"
+                && it["reason"].as_str().is_some_and(|it| lasting.contains(&it))
+        };
+        let is_stalled = |it: &Value| {
+            it.pointer("/status/conditions")
+                .and_then(Value::as_array)
+                .is_some_and(|it| it.iter().any(stalled))
+        };
+        let named = self.0.iter().filter(|(_, some)| some.iter().any(is_stalled));
+        named.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Whether something cannot go, because of a finalizer that is not the operator's: nothing else follows from it yet.
+    pub(crate) fn is_held(&self) -> bool {
+        let foreign = |it: &Value| it.as_str().is_some_and(|it| !it.starts_with(OUR_PREFIX));
+        let finalizers = |it: &Value| it.pointer("/metadata/finalizers").and_then(Value::as_array).cloned();
+        let going = |it: &&Value| it.pointer("/metadata/deletionTimestamp").is_some();
+        self.0.values().flatten().filter(going).filter_map(finalizers).flatten().any(|it| foreign(&it))
+    }
+
+    /// The same without these objects, named by kind and path.
+    pub(crate) fn without(mut self, names: &BTreeSet<(String, String)>) -> Self {
+        for (kind, path) in names {
+            self.0.remove(&format!("{kind} {}", plain(path, &BTreeMap::new())));
+        }
+        self
     }
 
     /// In what another state differs from this one, a line each.

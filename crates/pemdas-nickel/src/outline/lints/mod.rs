@@ -7,6 +7,8 @@ mod values;
 use super::outliner::Outliner;
 pub(super) use values::FieldsOfKinds;
 
+pub(super) use names::check as hidden_names;
+
 /// Looks for all of them.
 pub(super) fn run(outliner: &mut Outliner<'_>) {
     let mut found = names::check(outliner.trees);

@@ -22,7 +22,7 @@ const REUSED: [Clause; 8] = [
     Clause::Before,
 ];
 
-pub(super) fn check(trees: &Trees<'_>) -> Vec<Diagnostic> {
+pub(in super::super) fn check(trees: &Trees<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (file, tree, scopes) in trees.each() {
         let page = Page { trees, file, tree, scopes, accessed: accessed(tree) };
