@@ -25,6 +25,14 @@ impl Digest {
         self.to_string()[..10].to_owned()
     }
 
+    /// Its first letters, of 64: at most 20.
+    pub(crate) fn letters(self, count: usize) -> String {
+        const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+        let bits = u128::from_be_bytes(self.0);
+        let letter = |at: usize| LETTERS.get((bits >> (122 - 6 * at.min(20)) & 63) as usize);
+        (0..count).filter_map(letter).map(|it| char::from(*it)).collect()
+    }
+
     fn parse(text: &str) -> Option<Self> {
         if text.len() != 32 || !text.is_ascii() {
             return None;

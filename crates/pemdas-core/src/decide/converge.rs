@@ -3,6 +3,8 @@
 //! *The accidents*: an object that somebody else made is overwritten because its name was free in an old view; two
 //! controllers take a field from each other for ever; a hand's edit on our field stays unnoticed.
 
+use std::collections::BTreeSet;
+
 use super::{
     Cause,
     desired::Desired,
@@ -14,14 +16,25 @@ use crate::{
     action::Action,
     blueprint::{Conflict, Node, OnImmutable, Own, Replace},
     ledger::Slot,
+    path::FieldPath,
     truth::Truth,
-    world::{Live, OUR_PREFIX, Owner, Refusal, Touch, owner},
+    world::{Live, OUR_PREFIX, Owner, Refusal, Touch, had, owner},
 };
 
 /// Within so many milliseconds ...
 const CONTENTION_WINDOW: u64 = 300_000;
 /// ... more reversals than this by the same manager are a fight.
 const MAX_REVERSALS: usize = 3;
+
+/// How an object is changed: the resourceVersion it must have, whether fields of others are taken, and what the server is known not to
+/// keep.
+type Terms<'t> = (Option<u64>, bool, &'t BTreeSet<String>);
+
+/// Fields that others own, each with its owner.
+fn conflict(fields: &[(String, String)]) -> Cause {
+    let owners: Vec<_> = fields.iter().map(|(who, at)| format!("{at} ({who})")).collect();
+    Cause::stalled(reason::CONFLICT, owners.join(", "))
+}
 
 impl Pass<'_> {
     pub(super) fn converge(
@@ -66,7 +79,8 @@ impl Pass<'_> {
                 let same_root = super::reclaim::is_dead(self.facts.all(), &uid, root.as_ref());
                 if same_root && self.annotation("reclaim") == Some(uid.as_str()) && member.open == Truth::True
                 {
-                    self.change(desired, live, Some(live.resource_version), true, member);
+                    let terms = (Some(live.resource_version), true, &BTreeSet::new());
+                    self.change(desired, live, terms, member);
                 } else if same_root {
                     let text = format!(
                         "{key} was made for an earlier {} (uid {uid}); annotate the root with {OUR_PREFIX}reclaim={uid} to take it over",
@@ -74,7 +88,7 @@ impl Pass<'_> {
                     );
                     member.causes.push(Cause::stalled(reason::EXISTS, text));
                 } else if mutant!(TakeClaimed) {
-                    self.change(desired, live, None, true, member);
+                    self.change(desired, live, (None, true, &BTreeSet::new()), member);
                 } else {
                     let text = format!("{key} belongs to another instance (root uid {uid})");
                     member.causes.push(Cause::stalled(reason::EXISTS, text));
@@ -84,7 +98,14 @@ impl Pass<'_> {
                 member.causes.extend(holds.iter().cloned());
                 if member.open == Truth::True && !live.terminating {
                     let force = node.conflict == Conflict::Force;
-                    self.change(desired, live, Some(live.resource_version), force, member);
+                    let terms = (Some(live.resource_version), force, &BTreeSet::new());
+                    let refused = self.facts.refused(&live.key);
+                    let tried = self.changing(desired, live, terms).tried();
+                    let refused = refused.filter(|it| it.tried == tried).map(|it| &it.refusal);
+                    if let Some(Refusal::FieldConflict(fields)) = refused {
+                        member.causes.push(conflict(fields));
+                    }
+                    self.change(desired, live, terms, member);
                 }
             }
             Owner::Nobody => {
@@ -108,8 +129,13 @@ impl Pass<'_> {
                 return;
             }
         }
+        if let Some(cause) = self.pauses(desired) {
+            member.causes.push(cause);
+            return;
+        }
         member.causes.push(Cause::Pending("it is being created".to_owned()));
-        let action = Action::Create { key: desired.key.clone(), body: self.body(desired).clone() };
+        let body = self.sent(desired, &BTreeSet::new());
+        let action = Action::Create { key: desired.key.clone(), body };
         self.send(action, member);
     }
 
@@ -130,7 +156,8 @@ impl Pass<'_> {
         let has_states = self.program.states.contains_key(&slot.node);
         let version = has_states.then_some(live.resource_version).filter(|_| !mutant!(StatesWithoutVersion));
         if item.claim.applied == desired.digest {
-            if self.covers(desired, item) || mutant!(IgnoreDrift) {
+            let missing = self.missing(desired, item);
+            if missing == item.claim.unkept || mutant!(IgnoreDrift) {
                 member.settled = member.open;
                 member.causes.extend(holds.iter().cloned());
                 return;
@@ -139,21 +166,27 @@ impl Pass<'_> {
                 member.causes.push(cause);
                 return;
             }
-            member.causes.push(Cause::Pending("somebody changed it: it is put right".to_owned()));
-            self.change(
-                desired,
-                live,
-                version,
-                node.conflict != Conflict::Yield && !mutant!(RepairUnforced),
-                member,
-            );
+            // What the server itself made of this very apply is no drift: it is written down, and then left as it is.
+            let known = missing.is_empty() || self.facts.unkept(&live.key) == Some(&missing);
+            let (why, unkept) = if known && !mutant!(ApplyForEver) {
+                ("what the server keeps of it is being noted", missing)
+            } else {
+                ("somebody changed it: it is put right", item.claim.unkept.clone())
+            };
+            member.causes.push(Cause::Pending(why.to_owned()));
+            let force = node.conflict != Conflict::Yield && !mutant!(RepairUnforced);
+            self.change(desired, live, (version, force, &unkept), member);
             return;
         }
         if !self.may_act(slot, node, desired, member, holds, mutant!(HeldChanges)) {
             return;
         }
-        let force = node.conflict == Conflict::Force || mutant!(ForceNew);
-        let action = self.changing(desired, live, version, force);
+        let taken = live.taken_from(&self.manager, self.body(desired));
+        let back = self.takes_back(node, desired, item, &taken);
+        // Only what was seen is taken back: over another version it is asked again whose the fields are.
+        let version = version.or(back.then_some(live.resource_version));
+        let force = node.conflict == Conflict::Force || back || mutant!(ForceNew);
+        let action = self.changing(desired, live, (version, force, &item.claim.unkept));
         let refused = self.facts.refused(&live.key).filter(|it| it.tried == action.tried());
         match refused.map(|it| &it.refusal) {
             Some(Refusal::Immutable(field)) if node.on_immutable == OnImmutable::Recreate => {
@@ -165,9 +198,15 @@ impl Pass<'_> {
                 member.causes.push(Cause::stalled(reason::IMMUTABLE, text));
                 self.send(action, member);
             }
+            // Our view does not show yet who took them.
+            Some(Refusal::FieldConflict(_))
+                if taken.is_empty() && refused.is_some_and(|it| it.times == 0) =>
+            {
+                member.causes.push(Cause::Pending("it is being changed".to_owned()));
+                self.send(action, member);
+            }
             Some(Refusal::FieldConflict(fields)) => {
-                let owners: Vec<_> = fields.iter().map(|(who, at)| format!("{at} ({who})")).collect();
-                member.causes.push(Cause::stalled(reason::CONFLICT, owners.join(", ")));
+                member.causes.push(conflict(fields));
                 self.send(action, member);
             }
             _ => {
@@ -177,27 +216,28 @@ impl Pass<'_> {
         }
     }
 
-    fn change(
-        &mut self,
-        desired: &Desired,
-        live: &Live,
-        version: Option<u64>,
-        force: bool,
-        member: &mut Member,
-    ) {
+    /// Whether all that others took of what is wanted was ours: who owned a field before decides, not who saw that it was taken.
+    fn takes_back(&self, node: &Node, desired: &Desired, item: &Item, taken: &[(String, FieldPath)]) -> bool {
+        let (secret, wanted) = (self.facts.secret(), self.body(desired));
+        let ours = |at: &FieldPath| had(&item.claim.fields, at, wanted, secret);
+        let all = !taken.is_empty() && taken.iter().all(|(_, at)| ours(at) || mutant!(TakeAll));
+        all && node.conflict == Conflict::Fail && !mutant!(NeverTakeBack)
+    }
+
+    fn change(&mut self, desired: &Desired, live: &Live, terms: Terms<'_>, member: &mut Member) {
         if !self.finalized(&desired.key, member) {
             return;
         }
-        let action = self.changing(desired, live, version, force);
+        let action = self.changing(desired, live, terms);
         self.send(action, member);
     }
 
-    fn changing(&self, desired: &Desired, live: &Live, version: Option<u64>, force: bool) -> Action {
+    fn changing(&self, desired: &Desired, live: &Live, (version, force, unkept): Terms<'_>) -> Action {
         Action::Change {
             key: live.key.clone(),
             uid: live.uid.clone(),
             resource_version: version,
-            body: self.body(desired).clone(),
+            body: self.sent(desired, unkept),
             force,
         }
     }
@@ -226,16 +266,18 @@ impl Pass<'_> {
         member.causes.extend(self.try_again(action));
     }
 
-    /// Whether our entry of managed fields covers what is wanted; known while neither of the two changes.
-    fn covers(&mut self, desired: &Desired, item: &Item) -> bool {
+    /// What our entry of managed fields does not cover of what is wanted; that it covers all is known while neither of the two changes.
+    fn missing(&mut self, desired: &Desired, item: &Item) -> BTreeSet<String> {
         if item.covered.get() == Some(desired.digest) {
-            return true;
+            return BTreeSet::new();
         }
-        let covers = item.live.covers(&self.manager, self.body(desired));
-        if covers && let Some(item) = self.inventory.get(&desired.key) {
+        let missing = item.live.unkept(&self.manager, self.body(desired), self.facts.secret());
+        if missing.is_empty()
+            && let Some(item) = self.inventory.get(&desired.key)
+        {
             item.covered.set(Some(desired.digest));
         }
-        covers
+        missing
     }
 
     /// A human opens a gate for one digest.
@@ -253,7 +295,7 @@ impl Pass<'_> {
         let root = &self.facts.root().key;
         let outside = !root.namespace.is_empty() && root.namespace != key.namespace;
         let ours = self.facts.root().finalizers();
-        let mut wanted = std::collections::BTreeSet::new();
+        let mut wanted = BTreeSet::new();
         // Both at once, because nothing can be added to a root that goes.
         if self.program.ordered || outside || self.program.has_deletion() {
             wanted.insert(ours.removal);
@@ -280,18 +322,34 @@ impl Pass<'_> {
         false
     }
 
-    /// Whether another manager takes our fields again and again.
+    /// Whether our fields are taken again and again: by another manager, or by nobody who says so.
     fn contended(&mut self, live: &Live) -> Option<Cause> {
         let reversals = self.facts.reversals(&live.key)?;
-        let (last, who) = reversals.last()?;
+        let last = reversals.last()?;
         let from = self.facts.now().saturating_sub(CONTENTION_WINDOW);
-        let recent = reversals.iter().filter(|(at, other)| *at >= from && other == who).count();
+        let recent = reversals.iter().filter(|it| it.at >= from && it.from == last.from).count();
         if recent < MAX_REVERSALS || mutant!(FightForEver) {
             return None;
         }
-        let text = format!("{who} takes fields of {} again and again", live.key);
-        let again = last.saturating_add(CONTENTION_WINDOW);
+        let (key, field) = (&live.key, &last.field);
+        let text = match last.from.as_str() {
+            "" => format!("{field} of {key} does not stay as it is applied"),
+            who => format!("{who} takes {field} of {key} again and again"),
+        };
+        let again = last.at.saturating_add(CONTENTION_WINDOW);
         self.wake_at(again.max(self.facts.now() + 1));
         Some(Cause::stalled(reason::CONTENDED, text))
+    }
+
+    /// Whether an object that goes away again and again is not made yet.
+    fn pauses(&mut self, desired: &Desired) -> Option<Cause> {
+        let gone = self.facts.gone(&desired.key)?;
+        if gone.again() <= self.facts.now() || desired.is_attempt() || mutant!(RecreateAtOnce) {
+            return None;
+        }
+        self.wake_at(gone.again());
+        let text =
+            format!("{} went away {} times, each time soon after it was made", desired.key, gone.times);
+        Some(Cause::stalled(reason::RECREATED, text))
     }
 }

@@ -1,6 +1,6 @@
 //! What a node wants: its identity, and the whole object to apply with what the inventory needs written on it.
 
-use std::{cell::OnceCell, sync::Arc};
+use std::{cell::OnceCell, collections::BTreeSet, sync::Arc};
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,9 @@ use crate::{
     ledger::Slot,
     path::FieldPath,
     truth::Truth,
-    world::{CLAIM_ANNOTATION, Claim, KindKey, ONCE_FINALIZER, ObjectKey, ROOT_LABEL, place, without},
+    world::{
+        CLAIM_ANNOTATION, Claim, KindKey, ONCE_FINALIZER, ObjectKey, ROOT_LABEL, fields, place, without,
+    },
 };
 
 /// What a node wants.
@@ -31,6 +33,13 @@ pub(super) struct Desired {
     /// Without the fields that were yielded.
     yielded: Vec<FieldPath>,
     body: OnceCell<Value>,
+}
+
+impl Desired {
+    /// Whether it is an attempt of a once-object, which may come and go.
+    pub(super) fn is_attempt(&self) -> bool {
+        self.claim.attempt.is_some()
+    }
 }
 
 /// What a template gave, and the digest of the question.
@@ -54,6 +63,11 @@ pub(super) struct Marks {
     /// The state it is in, and that state's patch.
     pub(super) state: Option<(String, Data)>,
     pub(super) attempt: Option<(Digest, u32)>,
+}
+
+fn claim(body: &mut Value, claim: &Claim) {
+    let text = serde_json::to_string(claim).unwrap_or_default();
+    body["metadata"]["annotations"][CLAIM_ANNOTATION] = json!(text);
 }
 
 /// Why something rendered cannot be an object. Where our own marks go, there must be room for them: what stands in
@@ -245,6 +259,8 @@ impl Pass<'_> {
             revision: self.program.revision.name.clone(),
             ordinal: self.program.revision.ordinal,
             applied: rendered.question,
+            fields: String::new(),
+            unkept: BTreeSet::new(),
             patch: marks.state.as_ref().map(|(_, patch)| self.facts.digest(patch.value())),
             orphan: node.on_delete == OnDelete::Orphan,
             owned: node.on_delete != OnDelete::Orphan && self.owns(&key),
@@ -330,10 +346,17 @@ impl Pass<'_> {
                 }
             }
             body["metadata"]["labels"][ROOT_LABEL] = json!(self.facts.root().instance);
-            let text = serde_json::to_string(&*desired.claim).unwrap_or_default();
-            body["metadata"]["annotations"][CLAIM_ANNOTATION] = json!(text);
+            claim(&mut body, &desired.claim);
             body
         })
+    }
+
+    /// The same as it is sent: with the fields that are applied, and those that the server is known not to keep.
+    pub(super) fn sent(&self, desired: &Desired, unkept: &BTreeSet<String>) -> Value {
+        let mut body = self.body(desired).clone();
+        let fields = fields(&self.unclaimed(desired), self.facts.secret());
+        claim(&mut body, &Claim { fields, unkept: unkept.clone(), ..(*desired.claim).clone() });
+        body
     }
 
     /// Only where the garbage collector may take it in any order: it knows no edges.

@@ -1,14 +1,14 @@
 //! The world as a step of a pass reads it: every reading is noted, so that the step is taken again when, and only
 //! when, something that it read has changed.
 
-use std::{cell::RefCell, sync::Arc};
+use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
 
 use serde_json::Value;
 
 use crate::{
     digest::Digest,
     evaluate::Answer,
-    world::{KindKey, KindView, Live, ObjectKey, OwnWrite, Refused, RootFact, Touch, World},
+    world::{Gone, KindKey, KindView, Live, ObjectKey, OwnWrite, Refused, Reversal, RootFact, Touch, World},
 };
 
 /// The world, and what was read of it since that was last asked.
@@ -118,7 +118,18 @@ impl<'a> Facts<'a> {
         self.world.vanished.get(key).copied()
     }
 
-    pub(super) fn reversals(&self, key: &ObjectKey) -> Option<&'a [(u64, String)]> {
+    pub(super) fn gone(&self, key: &ObjectKey) -> Option<Gone> {
+        self.read(Touch::object(key));
+        self.world.gone.get(key).copied()
+    }
+
+    /// What the server did not keep of our last apply.
+    pub(super) fn unkept(&self, key: &ObjectKey) -> Option<&'a BTreeSet<String>> {
+        self.read(Touch::object(key));
+        self.world.unkept.get(key)
+    }
+
+    pub(super) fn reversals(&self, key: &ObjectKey) -> Option<&'a [Reversal]> {
         self.read(Touch::object(key));
         self.world.reversals.get(key).map(Vec::as_slice)
     }

@@ -123,7 +123,7 @@ impl Pass<'_> {
         let applied = claim.state.as_deref() == Some(name)
             && claim.member == slot.member
             && claim.patch == Some(self.facts.digest(patch.value()))
-            && live.covers(&self.manager, patch.value());
+            && live.unkept(&self.manager, patch.value(), self.facts.secret()).is_subset(&claim.unkept);
         if !applied || live.terminating || !matches!(member.found, Found::Present(_)) {
             member.causes.push(Cause::Pending("its object is not in this state".to_owned()));
             return;

@@ -19,8 +19,10 @@ pub mod reason {
     pub const EXISTS: &str = "Exists";
     /// Another manager owns a field of what is newly wanted.
     pub const CONFLICT: &str = "Conflict";
-    /// Another manager takes our fields again and again.
+    /// Another manager takes our fields again and again, or they do not stay as they are applied.
     pub const CONTENDED: &str = "Contended";
+    /// An object goes away again and again.
+    pub const RECREATED: &str = "Recreated";
     /// A field that may not change would have to.
     pub const IMMUTABLE: &str = "Immutable";
     /// The object has the shape that means failure.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::{
     action::Action,
     ledger::Ledger,
+    path::FieldPath,
     world::{
         CLAIM_ANNOTATION, KindKey, Live, ONCE_FINALIZER, ObjectKey, ROOT_LABEL, Refusal, WriteOutcome,
         leaves, without,
@@ -36,6 +37,8 @@ pub(super) struct Cluster {
     pub(super) pruned: Option<&'static str>,
     /// What the account may not delete.
     pub(super) undeletable: BTreeSet<ObjectKey>,
+    /// Fields that the server takes from objects of a kind without a word.
+    pub(super) dropped: Vec<(KindKey, FieldPath)>,
 }
 
 impl Cluster {
@@ -52,6 +55,7 @@ impl Cluster {
             namespace_ending: false,
             pruned: None,
             undeletable: BTreeSet::new(),
+            dropped: Vec::new(),
         }
     }
 
@@ -107,7 +111,31 @@ impl Cluster {
             .into(),
             body: body.into(),
         };
+        let live = self.kept(live, manager);
         self.store(live)
+    }
+
+    /// An object without what the server does not keep.
+    fn kept(&self, mut live: Live, manager: &str) -> Live {
+        for (_, field) in self.dropped.iter().filter(|(kind, _)| *kind == live.key.kind) {
+            without(&mut live.body, field.parts());
+            if let Some(owned) = live.managed.get_mut(manager) {
+                owned.remove(field);
+            }
+        }
+        live
+    }
+
+    /// Somebody takes a field away.
+    pub(super) fn take_out(&mut self, key: &ObjectKey, field: &FieldPath) {
+        let Some(live) = self.get(key).cloned() else { return };
+        let mut live = (*live).clone();
+        without(&mut live.body, field.parts());
+        live.managed.values_mut().for_each(|owned| {
+            owned.remove(field);
+        });
+        live.generation = live.generation.map(|it| it + 1);
+        self.store(live);
     }
 
     /// Somebody changes an object by hand: takes the fields it sets.
@@ -160,7 +188,11 @@ impl Cluster {
                     Ok(new) if self.immutable.contains(&key.kind) && new.generation != live.generation => {
                         WriteOutcome::Refused(Refusal::Immutable("spec".to_owned()))
                     }
-                    Ok(new) => WriteOutcome::Done(self.store(new)),
+                    Ok(new) => {
+                        let new = self.kept(new, manager);
+                        // Nothing changed: nothing is stored.
+                        WriteOutcome::Done(if new == *live { live.resource_version } else { self.store(new) })
+                    }
                 }
             }
             Action::Delete { key, .. } if self.undeletable.contains(key) => {

@@ -3,7 +3,7 @@
 //! One label finds them, one annotation says all that removal needs, so that there is no window in which an object
 //! exists and is in no list, and no blueprint is needed to take it away again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -82,6 +82,12 @@ pub struct Claim {
     pub ordinal: u64,
     /// The digest of what was applied.
     pub applied: Digest,
+    /// The fields that were applied ([`super::fields`]): one of them that somebody took is taken back, another one is a conflict.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub fields: String,
+    /// The fields of what was applied that the server did not keep, as marks ([`Live::unkept`]): the same is not applied for them again.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub unkept: BTreeSet<String>,
     /// Of an object in a state: the digest of that state's patch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub patch: Option<Digest>,

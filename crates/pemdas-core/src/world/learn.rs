@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::Value;
 
 use super::{
-    KindKey, KindView, Lease, LedgerFact, Live, MAX_REVERSALS, MAX_VANISHED, ObjectKey, OwnWrite, Owner,
-    Refused, StatusSent, Touch, World, author_part, manager, owner,
+    CLAIM_ANNOTATION, Claim, Gone, KindKey, KindView, Lease, LedgerFact, Live, MAX_REVERSALS, MAX_VANISHED,
+    ObjectKey, OwnWrite, Owner, Refused, Reversal, StatusSent, Touch, World, author_part, manager, owner,
 };
 use crate::{
     action::Action,
@@ -162,7 +162,12 @@ impl World {
             Fact::Selected(selected) => self.root.selected = selected,
             Fact::NamespaceEnding(ending) => self.namespace_ending = ending,
             Fact::Ledger(ledger) => self.ledger(ledger),
-            Fact::Sent(action) => self.sent(&action),
+            Fact::Sent(action) => {
+                if let Action::Create { key, .. } | Action::Change { key, .. } = &*action {
+                    self.applying.insert(key.clone(), action.clone());
+                }
+                self.sent(&action);
+            }
             Fact::Outcome(key, tried, outcome) => self.outcome(key, tried, outcome),
             Fact::LedgerOutcome(outcome) => self.ledger_outcome(outcome),
             Fact::LedgerRead(ledger) => {
@@ -309,6 +314,7 @@ impl World {
         self.vanished.remove(&live.key);
         let key = live.key.clone();
         self.objects.insert(key.clone(), live);
+        self.look_at_apply(&key);
         self.settle_write(&key);
     }
 
@@ -323,6 +329,9 @@ impl World {
 
     fn gone(&mut self, key: &ObjectKey) {
         let Some(live) = self.objects.remove(key) else { return };
+        self.applying.remove(key);
+        self.unkept.remove(key);
+        self.note_gone(&live);
         if let Owner::Us(claim) = owner(&live, &self.root.instance)
             && !live.terminating
         {
@@ -334,6 +343,47 @@ impl World {
             && !matches!(self.writes.get(key), Some(OwnWrite::Deleted(uid)) if *uid == live.uid)
         {
             self.vanished.insert(key.clone(), claim.applied);
+        }
+    }
+
+    /// Remembers that an object of ours went, unless it was we who let it go or it ends by itself.
+    fn note_gone(&mut self, live: &Live) {
+        // That a delete of ours was seen does not mean that the object is gone yet: something may hold it.
+        let deleted = self.deleted.remove(&live.key).is_some_and(|uid| uid == live.uid);
+        let under_way = matches!(self.writes.get(&live.key), Some(OwnWrite::InFlight | OwnWrite::Lost));
+        let ours = deleted || under_way;
+        let lasting = matches!(owner(live, &self.root.instance), Owner::Us(claim) if claim.attempt.is_none());
+        if ours || !lasting {
+            return;
+        }
+        let first = Gone { times: 1, at: self.now };
+        let gone = self.gone.get(&live.key).map_or(first, |it| it.once_more(self.now));
+        self.gone.insert(live.key.clone(), gone);
+        while self.gone.len() > MAX_VANISHED {
+            let oldest = self.gone.iter().min_by_key(|(_, it)| it.at).map(|(key, _)| key.clone());
+            oldest.and_then(|it| self.gone.remove(&it));
+        }
+    }
+
+    /// What the server kept of an apply, once the object is seen as the apply left it: before anybody else has written to it.
+    fn look_at_apply(&mut self, key: &ObjectKey) {
+        let (Some(OwnWrite::Applied(version)), Some(live)) = (self.writes.get(key), self.objects.get(key))
+        else {
+            return;
+        };
+        if live.resource_version < *version {
+            return;
+        }
+        let Some(action) = self.applying.remove(key) else { return };
+        if live.resource_version > *version {
+            return;
+        }
+        let (Action::Create { body, .. } | Action::Change { body, .. }) = &*action else { return };
+        let unkept = live.unkept(&manager(&self.root.instance), body, &self.secret);
+        if unkept.is_empty() {
+            self.unkept.remove(key);
+        } else {
+            self.unkept.insert(key.clone(), unkept);
         }
     }
 
@@ -417,8 +467,8 @@ impl World {
                 self.status_at = Some(self.now);
                 self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
             }
-            Action::Change { key, body, force: true, .. } => {
-                self.reversal(key, body);
+            Action::Change { key, body, force, .. } => {
+                self.reversal(key, body, *force);
                 self.writes.insert(key.clone(), OwnWrite::InFlight);
             }
             Action::Event(event) => {
@@ -432,13 +482,25 @@ impl World {
         }
     }
 
-    fn reversal(&mut self, key: &ObjectKey, body: &Value) {
+    /// Remembers an apply that takes fields of others, or sends once more what was applied already.
+    fn reversal(&mut self, key: &ObjectKey, body: &Value, force: bool) {
         let Some(live) = self.objects.get(key) else { return };
-        let Some((other, _)) = live.taken_from(&manager(&self.root.instance), body).into_iter().next() else {
-            return;
+        let manager = manager(&self.root.instance);
+        let applied =
+            |it: Option<&str>| it.and_then(|it| serde_json::from_str(it).ok()).map(|it: Claim| it.applied);
+        let sent = body.pointer("/metadata/annotations").and_then(|it| it.get(CLAIM_ANNOTATION));
+        let again = applied(live.annotation(CLAIM_ANNOTATION)) == applied(sent.and_then(Value::as_str));
+        let (from, field) = match live.taken_from(&manager, body).into_iter().next() {
+            Some((other, at)) if force || again => (other, at.to_string()),
+            None if again => match live.uncovered(&manager, body).first() {
+                Some(at) => (String::new(), at.to_string()),
+                // Only the claim is written anew.
+                None => return,
+            },
+            _ => return,
         };
         let reversals = self.reversals.entry(key.clone()).or_default();
-        reversals.push((self.now, other));
+        reversals.push(Reversal { at: self.now, from, field });
         if reversals.len() > MAX_REVERSALS {
             reversals.remove(0);
         }
@@ -459,18 +521,24 @@ impl World {
                 if root {
                     self.writes.remove(&key);
                 } else {
+                    self.look_at_apply(&key);
                     self.settle_write(&key);
                 }
             }
             WriteOutcome::Deleted(uid) => {
                 self.refused.remove(&key);
+                if self.objects.get(&key).is_some_and(|it| it.uid == uid) {
+                    self.deleted.insert(key.clone(), uid.clone());
+                }
                 self.writes.insert(key.clone(), OwnWrite::Deleted(uid));
                 self.settle_write(&key);
             }
             WriteOutcome::Lost => {
+                self.applying.remove(&key);
                 self.writes.insert(key, OwnWrite::Lost);
             }
             WriteOutcome::Refused(refusal) => {
+                self.applying.remove(&key);
                 // The view was behind: only the object itself can tell what to do next.
                 let look = matches!(refusal, Refusal::Exists | Refusal::Changed | Refusal::Gone);
                 if key == self.root.key && matches!(refusal, Refusal::Invalid(_)) {
@@ -530,8 +598,8 @@ impl World {
     }
 
     fn looked(&mut self, key: ObjectKey, live: Option<Arc<Live>>, version: u64) {
-        self.writes.remove(&key);
         if key == self.root.key {
+            self.writes.remove(&key);
             // That it is gone is for its watch to say: a name may be taken by another.
             if let Some(live) = live {
                 self.root(live);
@@ -542,9 +610,11 @@ impl World {
             Some(live) => {
                 self.vanished.remove(&key);
                 self.objects.insert(key.clone(), live);
+                self.look_at_apply(&key);
             }
             None => self.gone(&key),
         }
+        self.writes.remove(&key);
         let behind = self.kinds.contains_key(&key.kind) && self.shown_up_to(&key) < version;
         if behind {
             self.looked.insert(key, version);
@@ -675,6 +745,37 @@ mod tests {
         assert!(!world.objects.contains_key(&key));
         world.learn(Fact::Answer(elsewhere(6)));
         assert!(!world.objects.contains_key(&key), "an answer that is older than the watch");
+    }
+
+    #[test]
+    fn what_we_delete_does_not_count_as_gone_again_and_again() {
+        let mut world = World::new(ObjectKey::new(KindKey::new("x/v1", "Shop"), "n", "s"), "r");
+        world.learn(Fact::Kind(KindKey::new("v1", "Thing"), sight(1)));
+        let claim = json!({
+            "root": world.root.key, "node": "a", "revision": "r", "ordinal": 1, "applied": Digest::of(&[], &json!(1)),
+        });
+        let ours = |version: u64, terminating: bool| {
+            let mut it = Arc::unwrap_or_clone(live("a", version));
+            it.terminating = terminating;
+            it.body = json!({ "metadata": {
+                "labels": { "pemdas.dev/root": "r" }, "annotations": { "pemdas.dev/claim": claim.to_string() },
+            } })
+            .into();
+            Arc::new(it)
+        };
+        let key = live("a", 1).key.clone();
+        let mut times = |version: u64, by_us: bool| {
+            world.learn(Fact::Seen(ours(version, false)));
+            if by_us {
+                let deleted = WriteOutcome::Deleted("u".to_owned());
+                world.learn(Fact::Outcome(key.clone(), Digest::of(&[], &json!(2)), deleted));
+            }
+            // Somebody holds it for a while.
+            world.learn(Fact::Seen(ours(version + 1, true)));
+            world.learn(Fact::Vanished(key.clone(), version + 2));
+            world.gone.get(&key).map_or(0, |it| it.times)
+        };
+        assert_eq!([times(10, true), times(20, false), times(30, true), times(40, false)], [0, 1, 1, 2]);
     }
 
     #[test]

@@ -4,18 +4,23 @@
 //! resourceVersion says which is newer, and an older one is dropped ([`World::learn`]).
 
 mod claim;
+mod fields;
 mod journal;
 mod learn;
 mod managers;
 mod object;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde_json::Value;
 
 pub use claim::{
     CLAIM_ANNOTATION, Claim, Finalizers, ONCE_FINALIZER, OUR_PREFIX, Owner, ROOT_LABEL, manager, owner, place,
 };
+pub use fields::{MAX_FIELDS, fields, had};
 pub use journal::MAX_JOURNAL;
 pub(crate) use journal::{Journal, Touch};
 pub use learn::{Fact, Refusal, WriteOutcome};
@@ -23,6 +28,7 @@ pub use managers::{FieldSet, Managers};
 pub use object::{KindKey, Live, ObjectKey, leaves, without};
 
 use crate::{
+    action::Action,
     digest::Digest,
     evaluate::Answers,
     ledger::{Ledger, Slot},
@@ -34,6 +40,10 @@ pub const MAX_BACK_OFF: u64 = 300_000;
 pub const MAX_VANISHED: usize = 1_000;
 /// How many reversals of one object are remembered.
 pub const MAX_REVERSALS: usize = 8;
+/// How long an object stays at least of which nobody says that it goes away again and again, in milliseconds.
+pub const SHORT_LIFE: u64 = 300_000;
+/// From which time on an object that goes away again and again is made with a pause.
+const MANY_TIMES: u32 = 3;
 
 /// The pause before the next try, in milliseconds: twice as long each time, up to a limit.
 #[must_use]
@@ -160,6 +170,43 @@ impl Refused {
     }
 }
 
+/// An apply that took fields back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reversal {
+    /// When.
+    pub at: u64,
+    /// The manager that had taken them; empty where nobody has them: they are removed, or the server does not keep them.
+    pub from: String,
+    /// The first of them.
+    pub field: String,
+}
+
+/// An object of ours that others let go, perhaps again and again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gone {
+    /// How often, each time soon after the last one.
+    pub times: u32,
+    /// When, last.
+    pub at: u64,
+}
+
+impl Gone {
+    /// When it may be made again.
+    #[must_use]
+    pub fn again(&self) -> u64 {
+        match self.times.checked_sub(MANY_TIMES) {
+            Some(more) => self.at.saturating_add(back_off(more)),
+            None => self.at,
+        }
+    }
+
+    /// The same, gone once more.
+    fn once_more(self, now: u64) -> Self {
+        let soon = now <= self.again().saturating_add(SHORT_LIFE);
+        Self { times: if soon { self.times.saturating_add(1) } else { 1 }, at: now }
+    }
+}
+
 /// A status that was sent, and what the server made of it: a definition may prune fields that it does not know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusSent {
@@ -198,8 +245,16 @@ pub struct World {
     pub refused: BTreeMap<ObjectKey, Refused>,
     /// The applied digests of objects of ours that vanished.
     pub vanished: BTreeMap<ObjectKey, Digest>,
+    /// The uids of objects that we deleted and that are not gone yet.
+    pub(crate) deleted: BTreeMap<ObjectKey, String>,
+    /// Objects of ours that went without our doing.
+    pub gone: BTreeMap<ObjectKey, Gone>,
     /// When we took fields back, and from whom.
-    pub reversals: BTreeMap<ObjectKey, Vec<(u64, String)>>,
+    pub reversals: BTreeMap<ObjectKey, Vec<Reversal>>,
+    /// Applies whose result was not looked at yet.
+    pub(crate) applying: BTreeMap<ObjectKey, Arc<Action>>,
+    /// What the server did not keep of our last apply ([`Live::unkept`]), where there is such a thing.
+    pub(crate) unkept: BTreeMap<ObjectKey, BTreeSet<String>>,
     /// The resourceVersions of direct looks that the watch has not reached.
     pub looked: BTreeMap<ObjectKey, u64>,
     /// The ledger.
@@ -284,7 +339,11 @@ impl World {
             writes: BTreeMap::new(),
             refused: BTreeMap::new(),
             vanished: BTreeMap::new(),
+            deleted: BTreeMap::new(),
+            gone: BTreeMap::new(),
             reversals: BTreeMap::new(),
+            applying: BTreeMap::new(),
+            unkept: BTreeMap::new(),
             looked: BTreeMap::new(),
             ledger: LedgerFact::Unknown,
             old_ledger: None,

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::{FieldSet, Managers};
 use crate::{
+    digest::Digester,
     packed::{Packed, Part, Press},
     path::FieldPath,
 };
@@ -233,63 +234,133 @@ impl Live {
     /// Whether our entry covers what we want: each field, and of a list of records each field of its elements.
     #[must_use]
     pub fn covers(&self, manager: &str, wanted: &Value) -> bool {
+        self.uncovered(manager, wanted).is_empty()
+    }
+
+    /// The fields that we want and do not own.
+    #[must_use]
+    pub fn uncovered(&self, manager: &str, wanted: &Value) -> Vec<FieldPath> {
         let nothing = FieldSet::new();
-        uncovered(self.managed.get(manager).unwrap_or(&nothing), wanted).is_empty()
+        let owned = self.managed.get(manager).unwrap_or(&nothing);
+        let others = self.managed.iter().filter(|(name, _)| *name != manager).map(|(_, set)| set).collect();
+        let mut missing = Missing { owned, others, found: Vec::new(), empty: Vec::new() };
+        missing.look(wanted, &FieldPath::root());
+        // An empty list owns nothing where a server merges lists by element, and is mostly not even kept. It asks for something only
+        // where somebody else has set the list as a whole.
+        let is_set = |at: &FieldPath| self.managed.values().any(|set| set.contains(at));
+        missing.found.extend(missing.empty.into_iter().filter(is_set));
+        missing.found.retain(|path| !is_identity(path));
+        missing.found
+    }
+
+    /// The fields that we want and do not own, each as a mark with what stands there: what a server makes of an apply. What changes by
+    /// itself is left out of the marks.
+    #[must_use]
+    pub fn unkept(&self, manager: &str, wanted: &Value, secret: &[u8]) -> BTreeSet<String> {
+        let mark = |at: FieldPath| {
+            let parts = at.parts();
+            let live = resolve(&self.body, parts).filter(|_| !changes_by_itself(parts));
+            let mut digester = Digester::new(secret);
+            parts.iter().for_each(|it| digester.text(it));
+            live.inspect(|it| digester.value(it));
+            let mut mark = digester.end().to_string();
+            mark.truncate(12);
+            mark
+        };
+        self.uncovered(manager, wanted).into_iter().map(mark).collect()
     }
 
     /// Who owns a field that we want and do not own: the manager and the field.
     #[must_use]
     pub fn taken_from(&self, manager: &str, wanted: &Value) -> Vec<(String, FieldPath)> {
-        let nothing = FieldSet::new();
+        let holds = |set: &FieldSet, at: &FieldPath| {
+            // Of a list others may own elements beside ours.
+            let below = resolve(wanted, at.parts()).is_none_or(|it| !it.is_array());
+            set.contains(at) || self.holds_above(set, at) || (below && has(set, at))
+        };
         let mut taken = Vec::new();
-        for leaf in uncovered(self.managed.get(manager).unwrap_or(&nothing), wanted) {
-            let other = self.managed.iter().find(|(name, set)| *name != manager && has(set, &leaf));
+        for leaf in self.uncovered(manager, wanted) {
+            let other = self.managed.iter().find(|(name, set)| *name != manager && holds(set, &leaf));
             taken.extend(other.map(|(name, _)| (name.clone(), leaf)));
         }
         taken
     }
+
+    /// Whether a record that the field is in is owned as a whole, with something in it.
+    fn holds_above(&self, set: &FieldSet, at: &FieldPath) -> bool {
+        let parts = at.parts();
+        (1..parts.len()).map(|length| &parts[..length]).any(|above| {
+            set.iter().any(|it| it.parts() == above)
+                && resolve(&self.body, above).and_then(Value::as_object).is_some_and(|it| !it.is_empty())
+        })
+    }
 }
 
-/// What of a value is not in the set. Null asks for nothing: an apply leaves it out.
-fn uncovered(owned: &FieldSet, wanted: &Value) -> Vec<FieldPath> {
-    let mut found = Vec::new();
-    missing(owned, wanted, &FieldPath::root(), &mut found);
-    found.retain(|path| !is_identity(path));
-    found
-}
-
-fn missing(owned: &FieldSet, wanted: &Value, at: &FieldPath, found: &mut Vec<FieldPath>) {
-    match wanted {
-        Value::Null => {}
-        Value::Object(fields) if !fields.is_empty() => {
-            // Owned as a whole, as an atomic record is.
-            if owned.contains(at) {
-                return;
-            }
-            for (name, field) in fields {
-                missing(owned, field, &at.field(name), found);
-            }
+/// What changes although nobody wants it otherwise.
+fn changes_by_itself(parts: &[String]) -> bool {
+    match parts {
+        [status, ..] if status == "status" => true,
+        [metadata, field, ..] if metadata == "metadata" => {
+            ["resourceVersion", "generation", "managedFields"].contains(&field.as_str())
         }
-        Value::Array(items) if !items.is_empty() && !owned.contains(at) => {
-            let known = elements(owned, at);
-            if known.is_empty() {
-                found.push(at.clone());
-            }
-            for item in items.iter().filter(|_| !known.is_empty()) {
-                match known.iter().find(|(_, element)| element.is(item)) {
-                    Some((part, Element::Keyed(_))) => missing(owned, item, &at.field(part), found),
-                    Some(_) => {}
-                    None => found.push(at.clone()),
+        _ => false,
+    }
+}
+
+/// What stands at a path, whose elements of lists are named as in a set of owned fields.
+pub(super) fn resolve<'v>(value: &'v Value, parts: &[String]) -> Option<&'v Value> {
+    parts.iter().try_fold(value, |it, part| match (it, Element::read(part)) {
+        (Value::Array(items), Some(element)) => items.iter().find(|item| element.is(item)),
+        _ => it.get(part),
+    })
+}
+
+/// Looks for what of a value is not in a set. Null asks for nothing: an apply leaves it out.
+struct Missing<'o> {
+    owned: &'o FieldSet,
+    /// What others own: which element of a list is meant.
+    others: Vec<&'o FieldSet>,
+    found: Vec<FieldPath>,
+    /// Empty lists that are not in the set.
+    empty: Vec<FieldPath>,
+}
+
+impl Missing<'_> {
+    fn look(&mut self, wanted: &Value, at: &FieldPath) {
+        match wanted {
+            Value::Null => {}
+            Value::Object(fields) if !fields.is_empty() => {
+                // Owned as a whole, as an atomic record is.
+                if self.owned.contains(at) {
+                    return;
+                }
+                for (name, field) in fields {
+                    self.look(field, &at.field(name));
                 }
             }
+            Value::Array(items) if !items.is_empty() && !self.owned.contains(at) => {
+                let known = elements(self.owned, at);
+                let theirs: Vec<_> = self.others.iter().flat_map(|it| elements(it, at)).collect();
+                for item in items {
+                    let ours = known.iter().find(|(_, element)| element.is(item));
+                    // Another one's element of the same name: each of its fields may be theirs.
+                    let keyed = |(_, it): &&(String, Element)| matches!(it, Element::Keyed(_)) && it.is(item);
+                    match ours.or_else(|| theirs.iter().find(keyed)) {
+                        Some((part, Element::Keyed(_))) => self.look(item, &at.field(part)),
+                        Some(_) => {}
+                        None => self.found.push(at.clone()),
+                    }
+                }
+            }
+            _ if has(self.owned, at) => {}
+            Value::Array(items) if items.is_empty() => self.empty.push(at.clone()),
+            _ => self.found.push(at.clone()),
         }
-        _ if has(owned, at) => {}
-        _ => found.push(at.clone()),
     }
 }
 
 /// An element of a list, as a set of owned fields names it.
-enum Element {
+pub(super) enum Element {
     /// Of a list of records: the fields that tell it from others.
     Keyed(serde_json::Map<String, Value>),
     /// Of a set: its value.
@@ -300,7 +371,7 @@ enum Element {
 
 impl Element {
     /// From the part of a path: `[{"name":"web"}]`, `[="a"]`, `[0]`.
-    fn read(part: &str) -> Option<Self> {
+    pub(super) fn read(part: &str) -> Option<Self> {
         let inner = part.strip_prefix('[')?.strip_suffix(']')?;
         if let Some(value) = inner.strip_prefix('=') {
             return serde_json::from_str(value).ok().map(Self::Same);
@@ -467,6 +538,69 @@ mod tests {
         assert_eq!(taken.iter().map(|(who, _)| who.as_str()).collect::<Vec<_>>(), ["them"]);
         let more = json!({ "containers": [{ "name": "web" }, { "name": "side" }] });
         assert!(!owned(true).covers("us", &more), "a container that somebody took out");
+    }
+
+    /// The accident: an API server keeps no empty list that is merged by element, and an apply was sent for ever.
+    #[test]
+    fn an_empty_list_asks_for_something_only_where_somebody_has_set_the_list() {
+        let of = |parts: &[&str]| crate::path::FieldPath::of(parts);
+        let wanted = json!({ "spec": { "volumes": [], "replicas": 1 } });
+        let mut it = live(&[("us", json!({ "spec": { "replicas": 1 } })), ("them", json!({}))]);
+        assert!(it.covers("us", &wanted));
+        let theirs = it.managed.entry("them".to_owned()).or_default();
+        theirs.insert(of(&["spec", "volumes", r#"[{"name":"injected"}]"#, "name"]));
+        assert!(it.covers("us", &wanted), "another one's element of a list that is merged");
+        it.managed.entry("them".to_owned()).or_default().insert(of(&["spec", "volumes"]));
+        assert!(!it.covers("us", &wanted), "somebody set the list as a whole");
+    }
+
+    /// As an API server 1.36 has noted an apply of this Deployment.
+    #[test]
+    fn a_deployment_with_everything_empty_is_covered() {
+        let applied = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": { "name": "d", "finalizers": [], "labels": {}, "annotations": {} },
+            "spec": {
+                "selector": { "matchLabels": { "a": "b" } },
+                "template": { "metadata": { "labels": { "a": "b" } }, "spec": {
+                    "tolerations": [], "nodeSelector": {}, "securityContext": {}, "affinity": {}, "volumes": [],
+                    "initContainers": [], "hostAliases": [],
+                    "containers": [{
+                        "name": "c", "image": "i", "command": [], "args": [], "env": [], "ports": [], "volumeMounts": [],
+                        "resources": { "claims": [], "limits": {} }, "securityContext": {},
+                    }],
+                } },
+            },
+        });
+        let container = json!({
+            ".": {}, "f:args": {}, "f:command": {}, "f:image": {}, "f:name": {}, "f:resources": { "f:limits": {} },
+            "f:securityContext": {},
+        });
+        let noted = json!([{ "manager": "us", "operation": "Apply", "fieldsV1": {
+            "f:metadata": { "f:annotations": {}, "f:labels": {} },
+            "f:spec": { "f:selector": {}, "f:template": { "f:metadata": { "f:labels": { "f:a": {} } }, "f:spec": {
+                "f:affinity": {}, "f:containers": { "k:{\"name\":\"c\"}": container }, "f:nodeSelector": {},
+                "f:securityContext": {}, "f:tolerations": {},
+            } } },
+        } }]);
+        let mut it = live(&[]);
+        it.managed = super::Managers::unread(serde_json::to_vec(&noted).unwrap());
+        assert!(it.covers("us", &applied), "{:?}", it.uncovered("us", &applied));
+        let mut more = applied;
+        more["spec"]["template"]["spec"]["containers"][0]["env"] = json!([{ "name": "A", "value": "1" }]);
+        assert_eq!(it.uncovered("us", &more).len(), 1);
+    }
+
+    #[test]
+    fn what_a_server_does_not_keep_is_told_by_field_and_what_stands_there() {
+        let wanted = json!({ "spec": { "a": 1, "b": 2 }, "status": { "c": 3 } });
+        let mut it = live(&[("us", json!({ "spec": { "a": 1 } }))]);
+        let first = it.unkept("us", &wanted, &[]);
+        assert_eq!(first.len(), 2);
+        it.body = json!({ "status": { "c": 4 } }).into();
+        assert_eq!(it.unkept("us", &wanted, &[]), first, "a status changes by itself");
+        it.body = json!({ "spec": { "b": 5 } }).into();
+        assert_ne!(it.unkept("us", &wanted, &[]), first, "somebody has set it");
     }
 
     #[test]

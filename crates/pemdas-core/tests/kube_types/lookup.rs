@@ -52,6 +52,17 @@ fn knows_which_kinds_observe_their_generation() {
     );
 }
 
+/// The accident: a CustomResourceDefinition was waited for for ever, since the field is in its schema and its controller does not
+/// fill it unless a feature gate is on.
+#[test]
+fn knows_since_when_a_kind_observes_its_generation_by_default() {
+    let since = |api_version, name| Kind::find(api_version, name).unwrap().observes_generation_since();
+    assert_eq!(since("apps/v1", "Deployment"), Some(0));
+    assert_eq!(since("v1", "Pod"), Some(34));
+    assert_eq!(since("apiextensions.k8s.io/v1", "CustomResourceDefinition"), None);
+    assert_eq!(since("v1", "Namespace"), None);
+}
+
 #[test]
 fn every_kind_has_a_type_and_every_type_is_whole() {
     let kinds: Vec<Kind> = Kind::all().collect();

@@ -46,6 +46,9 @@ fn of_reason(instance: &Instance, slot: &Slot, node: &Node, text: &str) -> Optio
             "conflict = 'Force on {name} takes these fields, conflict = 'Yield leaves them; or the other manager lets go of them"
         ),
         "Contended" => format!("find out who writes to {object} besides Pemdas, and let one of them decide"),
+        "Recreated" => {
+            format!("find out who deletes {object}; a Job that ends and is cleaned up belongs into a once")
+        }
         "Immutable" => {
             format!(
                 "on_immutable = 'Recreate on {name} makes it anew; or undo the change; or delete {object} yourself"

@@ -42,13 +42,16 @@ use memory::{
 use need::{what_is_needed_is_found_whatever_the_names, what_is_needed_late_is_made_and_goes};
 use objects::{
     a_closed_edge_holds_and_repairs, a_closed_edge_keeps_the_members,
-    a_collection_that_cannot_be_seen_deletes_nothing, a_fight_ends_stalled,
+    a_collection_that_cannot_be_seen_deletes_nothing, a_field_that_does_not_stay_is_told,
+    a_field_that_was_ours_is_taken_back, a_fight_ends_stalled,
     a_generation_that_was_not_observed_is_not_ready, a_new_desired_takes_nothing,
     a_terminating_object_is_left_alone, an_absence_comes_after_what_it_waits_for,
     an_edge_needs_a_settled_precursor, an_object_in_the_way_is_not_touched,
     an_object_that_appears_meanwhile_is_not_touched, an_unknown_condition_keeps_and_holds,
     depth_takes_as_many_rounds, drift_is_put_right_by_force, nothing_is_removed_while_members_are_unknown,
-    what_another_instance_claims_is_not_touched, what_is_looked_up_is_not_looked_up_again,
+    what_a_server_does_not_keep_is_not_sent_again, what_a_server_keeps_again_is_repaired,
+    what_another_instance_claims_is_not_touched, what_goes_away_again_and_again_is_made_with_a_growing_pause,
+    what_is_looked_up_is_not_looked_up_again,
 };
 use removal::{
     a_broken_blueprint_blocks_no_removal_and_skips_nothing,
@@ -132,6 +135,11 @@ properties! {
     drift_is_put_right_by_force,
     a_fight_ends_stalled,
     a_new_desired_takes_nothing,
+    a_field_that_was_ours_is_taken_back,
+    what_a_server_does_not_keep_is_not_sent_again,
+    what_a_server_keeps_again_is_repaired,
+    a_field_that_does_not_stay_is_told,
+    what_goes_away_again_and_again_is_made_with_a_growing_pause,
     an_object_in_the_way_is_not_touched,
     an_object_that_appears_meanwhile_is_not_touched,
     what_another_instance_claims_is_not_touched,

@@ -10,6 +10,7 @@ use crate::evaluate::Answer;
 use crate::explore::lab::{Lab, key, kind, shape};
 use crate::explore::sim::{Fault, Sim};
 use crate::explore::zoo::{chain, conditional, diamond, fleet};
+use crate::path::FieldPath;
 use crate::shape::Shape;
 use crate::world::{Fact, Lease, ROOT_LABEL, Sight};
 
@@ -46,13 +47,122 @@ pub(super) fn a_fight_ends_stalled() {
     assert!(sim.cluster.version - before < 60, "it fought on");
 }
 
+/// Nobody led while a person edited a field and the root's spec changed it: the person wins no more than with an operator that looks on.
+pub(super) fn a_field_that_was_ours_is_taken_back() {
+    for crash in [false, true] {
+        let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
+        sim.cluster.edit(&key("Thing", "a-a"), "person", &json!({ "spec": { "v": 9 } }));
+        sim.set_spec(&json!({ "v": 2 }));
+        if crash {
+            sim.crash();
+        }
+        assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+        clean(&sim);
+        assert_eq!(v(&sim, "Thing", "a-a"), 2);
+    }
+}
+
 pub(super) fn a_new_desired_takes_nothing() {
-    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
-    sim.cluster.edit(&key("Thing", "a-a"), "hand", &json!({ "spec": { "v": 9 } }));
-    sim.set_spec(&json!({ "v": 2 }));
+    let lab = chain().template_with("a", "Thing", &[], |the| match &the["root"]["spec"]["more"] {
+        serde_json::Value::Null => json!({}),
+        more => json!({ "more": more }),
+    });
+    let mut sim = at_rest(&[lab], json!({ "v": 1 }));
+    sim.cluster.edit(&key("Thing", "a-a"), "person", &json!({ "spec": { "more": 9 } }));
+    rounds(&mut sim, 2);
+    sim.set_spec(&json!({ "v": 2, "more": 3 }));
     rounds(&mut sim, 4);
-    assert_eq!(v(&sim, "Thing", "a-a"), 9);
-    assert!(stalled(&sim, "Conflict"));
+    let spec = |sim: &Sim| sim.live(&key("Thing", "a-a")).unwrap().body["spec"].clone();
+    assert_eq!((&spec(&sim)["more"], &spec(&sim)["v"]), (&json!(9), &json!(1)));
+    assert!(stalled(&sim, "Conflict: spec.more (person)"), "{:?}", sim.stalled());
+    // One that was ours beside it changes nothing about that.
+    sim.cluster.edit(&key("Thing", "a-a"), "person", &json!({ "spec": { "v": 8 } }));
+    rounds(&mut sim, 4);
+    assert_eq!(spec(&sim)["more"], 9);
+    assert!(stalled(&sim, "Conflict"), "{:?}", sim.stalled());
+}
+
+/// The accident: a server drops a field that a template sets, and the same apply is sent for ever.
+pub(super) fn what_a_server_does_not_keep_is_not_sent_again() {
+    let lost = |name: &str| FieldPath::of(&["spec", name]);
+    let lab = chain().template_with("a", "Thing", &[], |_| json!({ "lost": { "it": 1 }, "kept": 1 }));
+    let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
+    sim.cluster.dropped = vec![(kind("Thing"), lost("lost").field("it"))];
+    assert!(sim.settle() && sim.is_ready(), "{:?} {:#?}", sim.stalled(), sim.waits());
+    clean(&sim);
+    let mut version = sim.cluster.version;
+    for round in 0..3 {
+        rounds(&mut sim, 6);
+        assert_eq!(sim.cluster.version, version, "round {round}: it writes again");
+        let asks = sim.decision.as_ref().unwrap().actions.clone();
+        assert!(asks.is_empty(), "{asks:?}");
+        // Also after a restart, and after what somebody else did was put right, time and again.
+        if round == 1 {
+            for _ in 0..2 {
+                sim.cluster.take_out(&key("Thing", "a-a"), &lost("kept"));
+                assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+                assert_eq!(sim.live(&key("Thing", "a-a")).unwrap().body["spec"]["kept"], 1);
+            }
+            version = sim.cluster.version;
+        }
+        sim.crash();
+        assert!(sim.settle() && sim.is_ready());
+        assert_eq!(sim.cluster.version, version, "round {round}: it writes again after a restart");
+    }
+}
+
+/// The server keeps what it dropped before: that is drift when somebody takes it out.
+pub(super) fn what_a_server_keeps_again_is_repaired() {
+    let lost = FieldPath::of(&["spec", "lost"]);
+    let lab = chain().template_with("a", "Thing", &[], |_| json!({ "lost": 1 }));
+    let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
+    sim.cluster.dropped = vec![(kind("Thing"), lost.clone())];
+    assert!(sim.settle() && sim.is_ready());
+    sim.cluster.dropped.clear();
+    sim.cluster.edit(&key("Thing", "a-a"), "hand", &json!({ "spec": { "v": 9 } }));
+    assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+    let spec = |sim: &Sim| sim.live(&key("Thing", "a-a")).unwrap().body["spec"].clone();
+    assert_eq!(spec(&sim)["lost"], 1);
+    sim.cluster.take_out(&key("Thing", "a-a"), &lost);
+    assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+    assert_eq!(spec(&sim)["lost"], 1, "it counts as not kept");
+    clean(&sim);
+}
+
+/// Whoever takes a field out owns nothing by that: it is a fight all the same.
+pub(super) fn a_field_that_does_not_stay_is_told() {
+    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
+    let before = sim.cluster.version;
+    for _ in 0..12 {
+        sim.cluster.take_out(&key("Thing", "a-a"), &FieldPath::of(&["spec", "v"]));
+        rounds(&mut sim, 2);
+        sim.control_all();
+    }
+    rounds(&mut sim, 1);
+    let told = "spec.v of Thing.example.com n/a-a does not stay";
+    assert!(stalled(&sim, "Contended") && stalled(&sim, told), "{:?}", sim.stalled());
+    assert!(sim.cluster.version - before < 60, "it fought on");
+}
+
+/// The accident: a Job that its time to live takes away is made again at once, for ever.
+pub(super) fn what_goes_away_again_and_again_is_made_with_a_growing_pause() {
+    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
+    let (before, mut told) = (sim.created, false);
+    for _ in 0..300 {
+        sim.cluster.delete(&key("Note", "a-c"));
+        rounds(&mut sim, 1);
+        told |= stalled(&sim, "Recreated");
+    }
+    let made = sim.created - before;
+    assert!((4..20).contains(&made), "made {made} times in five minutes");
+    assert!(told, "{:?}", sim.stalled());
+    assert!(sim.settle() && sim.is_ready() && there(&sim, "Note", "a-c"), "{:?}", sim.stalled());
+    // What stays a while has forgotten it.
+    let later = sim.world.now + 1_000_000;
+    sim.world.learn(Fact::Now(later));
+    sim.cluster.delete(&key("Note", "a-c"));
+    rounds(&mut sim, 2);
+    assert!(there(&sim, "Note", "a-c"));
 }
 
 pub(super) fn an_object_in_the_way_is_not_touched() {
@@ -70,6 +180,15 @@ pub(super) fn an_object_in_the_way_is_not_touched() {
     );
     assert!(sim.settle() && sim.is_ready());
     clean(&sim);
+    let mut sim = Sim::new(&[chain().with("a", |it| it.own = Own::Adopt)], &json!({ "v": 1 }));
+    sim.cluster.create(&key("Thing", "a-a"), "somebody", json!({ "spec": { "v": 7 } }));
+    sim.settle();
+    clean(&sim);
+    assert!(
+        stalled(&sim, "Conflict: spec.v (somebody)") && v(&sim, "Thing", "a-a") == 7,
+        "{:?}",
+        sim.stalled()
+    );
 }
 
 pub(super) fn an_object_that_appears_meanwhile_is_not_touched() {
