@@ -151,6 +151,8 @@ pub(super) struct NodeView {
     /// Whether the set of members is known; otherwise the last one stands.
     pub(super) members_known: bool,
     pub(super) collection: bool,
+    /// Of a selector: whether the edges into it are open. Those into a `for_each` are where its members are known.
+    pub(super) open: Truth,
     /// What is wrong with the node as a whole.
     pub(super) causes: Vec<Cause>,
     /// A digest of the identities of its objects; none while one of them is not known.
@@ -166,6 +168,7 @@ impl NodeView {
             members: BTreeMap::new(),
             members_known: true,
             collection: false,
+            open: Truth::True,
             causes: Vec::new(),
             token: None,
             selects: None,
@@ -177,6 +180,7 @@ impl NodeView {
         self.need != other.need
             || self.members_known != other.members_known
             || self.collection != other.collection
+            || self.open != other.open
             || self.token != other.token
             || self.selects != other.selects
             || self.causes != other.causes

@@ -5,6 +5,7 @@ mod contradictions;
 mod memory;
 mod need;
 mod objects;
+mod order;
 mod removal;
 mod report;
 
@@ -49,6 +50,12 @@ use objects::{
     an_object_that_appears_meanwhile_is_not_touched, an_unknown_condition_keeps_and_holds,
     depth_takes_as_many_rounds, drift_is_put_right_by_force, nothing_is_removed_while_members_are_unknown,
     what_another_instance_claims_is_not_touched, what_is_looked_up_is_not_looked_up_again,
+};
+use order::{
+    a_once_that_has_ended_passes_the_order_on, a_once_without_an_object_passes_the_order_on,
+    a_state_passes_the_order_on, an_absence_passes_the_order_on, what_has_no_members_passes_the_order_on,
+    what_is_not_needed_does_not_pass_on_what_it_waits_for, what_is_not_needed_passes_the_order_on,
+    what_picks_nothing_passes_the_order_on, what_was_scaled_up_in_order_is_scaled_down_in_order,
 };
 use removal::{
     a_broken_blueprint_blocks_no_removal_and_skips_nothing,
@@ -225,4 +232,13 @@ properties! {
     an_order_of_removal_may_come_and_go,
     what_is_needed_is_found_whatever_the_names,
     what_is_needed_late_is_made_and_goes,
+    a_once_that_has_ended_passes_the_order_on,
+    a_once_without_an_object_passes_the_order_on,
+    a_state_passes_the_order_on,
+    an_absence_passes_the_order_on,
+    what_has_no_members_passes_the_order_on,
+    what_is_not_needed_does_not_pass_on_what_it_waits_for,
+    what_is_not_needed_passes_the_order_on,
+    what_picks_nothing_passes_the_order_on,
+    what_was_scaled_up_in_order_is_scaled_down_in_order,
 }
