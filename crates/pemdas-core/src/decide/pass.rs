@@ -36,10 +36,23 @@ impl Data {
         match self {
             Self::Live(live) => &live.body,
             Self::Answer(answer) => match &**answer {
-                Answer::Value(value) => value,
+                Answer::Value(value) | Answer::Partial(value, _) => value,
                 _ => &Value::Null,
             },
             Self::Value(value) => value,
+        }
+    }
+}
+
+impl Data {
+    /// Why a field of it could not be evaluated.
+    pub(super) fn failed(&self) -> Option<&str> {
+        match self {
+            Self::Answer(answer) => match &**answer {
+                Answer::Partial(_, why) => Some(why),
+                _ => None,
+            },
+            Self::Live(_) | Self::Value(_) => None,
         }
     }
 }
@@ -270,7 +283,7 @@ impl Questions {
             return (digest, Asked::Unknown(format!("{} is being evaluated", function.path.join("."))));
         };
         let asked = match &**answer {
-            Answer::Value(_) => Asked::Value(Data::Answer(answer.clone())),
+            Answer::Value(_) | Answer::Partial(..) => Asked::Value(Data::Answer(answer.clone())),
             Answer::Missing(field) => Asked::Unknown(format!("{field} is missing")),
             Answer::Error(text) if mutant!(ErrorIsUnknown) => Asked::Unknown(text.clone()),
             Answer::Error(text) => Asked::Error(text.clone()),

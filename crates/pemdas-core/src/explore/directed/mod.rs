@@ -8,6 +8,7 @@ mod objects;
 mod order;
 mod removal;
 mod report;
+mod told;
 
 use crate::explore::lab::{Lab, key, kind};
 use crate::explore::sim::Sim;
@@ -81,6 +82,10 @@ use report::{
     what_is_observed_is_read_and_never_written,
 };
 use serde_json::Value;
+use told::{
+    a_function_of_the_status_that_fails_is_told, a_removal_that_is_held_up_is_told,
+    an_author_who_lowers_ready_is_quoted,
+};
 
 #[expect(clippy::needless_pass_by_value, reason = "a literal at every call")]
 fn at_rest(labs: &[Lab], spec: Value) -> Sim {
@@ -241,4 +246,7 @@ properties! {
     what_is_not_needed_passes_the_order_on,
     what_picks_nothing_passes_the_order_on,
     what_was_scaled_up_in_order_is_scaled_down_in_order,
+    a_function_of_the_status_that_fails_is_told,
+    a_removal_that_is_held_up_is_told,
+    an_author_who_lowers_ready_is_quoted,
 }
