@@ -57,6 +57,8 @@ pub struct Question {
 pub enum Answer {
     /// The result.
     Value(Value),
+    /// The fields of a record that could be evaluated, and why another one fails, whatever there is.
+    Partial(Value, String),
     /// A field that the function reads is missing.
     Missing(String),
     /// The function failed; the sentence names no value of a secret.

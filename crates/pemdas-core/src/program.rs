@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    blueprint::{AlsoEdge, Blueprint, Body, ContractRef, Node, Removal},
+    blueprint::{AlsoEdge, Blueprint, Body, ContractRef, Node, Removal, SequenceEdge},
     graph::{AlsoOrigin, Graph, Vertex},
 };
 
@@ -41,9 +41,9 @@ pub struct Program {
     pub(crate) states: BTreeMap<String, Vec<String>>,
     /// By node: everything that comes after it.
     pub(crate) after: BTreeMap<String, BTreeSet<String>>,
-    /// By node: the nodes with objects that it comes after, directly or through nodes and conditions without one, along
-    /// edges that order the removal too.
-    pub(crate) origins: BTreeMap<String, BTreeSet<String>>,
+    /// By node: the nodes directly before it, and those that a condition before it reads, along edges that order the
+    /// removal too.
+    removed_after: BTreeMap<String, BTreeSet<String>>,
     pub(crate) ordered: bool,
 }
 
@@ -80,7 +80,7 @@ impl Program {
             names.sort_by_key(|name| position.get(name.as_str()).copied());
             names.push(object.clone());
         }
-        let origins = origins(&blueprint, graph, &after);
+        let removed_after = removed_after(&blueprint, graph);
         let mut program = Self {
             blueprint,
             root: root.to_owned(),
@@ -89,7 +89,7 @@ impl Program {
             needs,
             states,
             after,
-            origins,
+            removed_after,
             ordered: false,
         };
         program.ordered = program.wants_order();
@@ -127,14 +127,49 @@ impl Program {
         self.after.get(name).into_iter().flatten().map(String::as_str).filter(|it| self.remembers(it))
     }
 
+    /// The nodes directly before a node, along edges that order the removal too.
+    pub(crate) fn removed_after(&self, name: &str) -> impl Iterator<Item = &String> {
+        self.removed_after.get(name).into_iter().flatten()
+    }
+
+    /// The node whose object a node has to outlive when it comes before `later`; none where it has no object. A state
+    /// stands for its object, unless the object's last state comes later still: then that goes first when all is removed.
+    pub(crate) fn origin<'p>(&'p self, later: &str, precursor: &'p str) -> Option<&'p str> {
+        let node = self.node(precursor).filter(|it| matches!(it.body, Body::Template(_)))?;
+        let object = node.state_of.as_deref().unwrap_or(precursor);
+        let goes_first = object == later || self.after.get(later).is_some_and(|it| it.contains(object));
+        (!goes_first).then_some(object)
+    }
+
+    /// The nodes directly before a node: what its edges name, and its states.
+    pub(crate) fn directly_before(&self, name: &str) -> impl Iterator<Item = (&str, Option<&SequenceEdge>)> {
+        let written = self.node(name).into_iter().flat_map(|it| &it.before);
+        let states = self.states.get(name).into_iter().flatten().filter(move |it| *it != name);
+        let written = written.map(|(precursor, edge)| (precursor.as_str(), Some(edge)));
+        written.chain(states.map(|it| (it.as_str(), None)))
+    }
+
     /// Whether some order or memory needs a finalizer on the root.
     fn wants_order(&self) -> bool {
-        let made = |name: &str| self.node(name).is_some_and(|it| matches!(it.body, Body::Template(_)));
         self.blueprint.nodes.iter().any(|(name, node)| {
-            (made(name) && self.origins.get(name).is_some_and(|it| !it.is_empty()))
+            (matches!(node.body, Body::Template(_)) && self.has_origin(name))
                 || self.remembers(name)
                 || !node.deleting.is_empty()
         })
+    }
+
+    /// Whether a node comes after another object, directly or through nodes and conditions without one.
+    fn has_origin(&self, name: &str) -> bool {
+        let (mut open, mut seen) = (vec![name], BTreeSet::new());
+        while let Some(at) = open.pop() {
+            for precursor in self.removed_after(at).filter(|it| seen.insert(it.as_str())) {
+                if self.origin(name, precursor).is_some() {
+                    return true;
+                }
+                open.push(precursor);
+            }
+        }
+        false
     }
 
     /// Whether the root's deletion has nodes of its own.
@@ -201,13 +236,8 @@ fn reachable(graph: &Graph, steps: &[Vertex]) -> BTreeMap<String, BTreeSet<Strin
     nodes.collect()
 }
 
-/// The nodes with objects that each node comes after. A state stands for its object, unless the object's last state
-/// comes later still: then it goes first when all is torn down.
-fn origins(
-    blueprint: &Blueprint,
-    graph: &Graph,
-    after: &BTreeMap<String, BTreeSet<String>>,
-) -> BTreeMap<String, BTreeSet<String>> {
+/// The nodes directly before each node, along edges that order the removal too; conditions between them are gone through.
+fn removed_after(blueprint: &Blueprint, graph: &Graph) -> BTreeMap<String, BTreeSet<String>> {
     let mut back: BTreeMap<&Vertex, Vec<&Vertex>> = BTreeMap::new();
     for link in graph.sequence.iter().filter(|it| it.removal == Removal::Reverse) {
         back.entry(&link.to).or_default().push(&link.from);
@@ -217,23 +247,12 @@ fn origins(
         let start = Vertex::Node(name.clone());
         let (mut open, mut seen, mut found) = (vec![&start], BTreeSet::new(), BTreeSet::new());
         while let Some(vertex) = open.pop() {
-            for from in back.get(vertex).into_iter().flatten() {
-                if !seen.insert(*from) {
-                    continue;
-                }
-                let node = match from {
-                    Vertex::Node(precursor) => blueprint.nodes.get(precursor).map(|node| (precursor, node)),
-                    Vertex::Condition { .. } => None,
-                };
-                match node {
-                    Some((precursor, node)) if matches!(node.body, Body::Template(_)) => {
-                        let object = node.state_of.as_ref().unwrap_or(precursor);
-                        let later = after.get(name).is_some_and(|it| it.contains(object));
-                        if object != name && !later {
-                            found.insert(object.clone());
-                        }
+            for from in back.get(vertex).into_iter().flatten().filter(|it| seen.insert(**it)) {
+                match from {
+                    Vertex::Node(precursor) => {
+                        found.insert(precursor.clone());
                     }
-                    _ => open.push(from),
+                    Vertex::Condition { .. } => open.push(from),
                 }
             }
         }

@@ -401,3 +401,106 @@ fn a_field_that_hides_a_name_is_told_as_in_a_blueprint() {
     assert!(told.contains("PM0220") && told.contains("the field `apply` is defined by itself"), "{told}");
     assert_eq!(output.status.code(), Some(1));
 }
+
+/// A kind with these fields, and what happens when another revision wants others.
+fn kind_that_changes(steps: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("web-app");
+    fs::create_dir_all(to.join("scenarios")).unwrap();
+    let blueprint = r#"let { Blueprint, .. } = import "pemdas/v1.ncl" in
+{
+  name = "notes",
+  kinds.Note = {
+    group = "notes.example.com",
+    versions.v1.spec = {
+      text | String | doc "What it says.",
+      color | String | doc "How it looks." | default = "blue",
+    },
+  },
+  nodes = {
+    note = { root = kinds.Note, also = ["paper"] },
+    paper.template = fun the => {
+      apiVersion = "v1", kind = "ConfigMap", metadata.name = the.root.metadata.name, data = { text = the.root.spec.text, by = "first" },
+    },
+  },
+} | Blueprint"#;
+    fs::write(to.join("main.ncl"), blueprint).unwrap();
+    let scenario = r#"let { Scenarios, Absent, Ready, not, .. } = import "pemdas/test/v1.ncl" in
+let note = fun name_ text_ => {
+  apiVersion = "notes.example.com/v1", kind = "Note", metadata.name = name_, spec.text = text_,
+} in
+let paper = fun name_ text_ by_ => { kind = "ConfigMap", name = name_, is.data = { text = text_, by = by_ } } in
+let held = { kind = "Event", is = { reason = "DefinitionRefused", regarding.name = "notes" } } in
+let stalls = { kind = "Event", is = { reason = "BreaksContract" } } in
+let changed = { edit = "main.ncl", replace = "by = \"first\"", by = "by = \"second\"" } in
+{
+  "a definition changes" = {
+    given = [note "one" "a", note "two" "a"],
+    steps = [
+      { never = stalls },
+      { eventually = paper "one" "a" "first" },
+      { eventually = { kind = "Note", name = "two", is = Ready } },
+      STEPS
+    ],
+  },
+} | Scenarios"#;
+    fs::write(to.join("scenarios/life.ncl"), scenario.replace("STEPS", steps)).unwrap();
+    folder
+}
+
+fn passes(steps: &str) {
+    let output = played(kind_that_changes(steps).path(), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}{}", text(&output.stdout), text(&output.stderr));
+}
+
+/// What the last revision decides for instances that run, also for new ones, and after a restart.
+const RUNS_ON: &str = r#"
+      { eventually = held },
+      { settles = true },
+      { now = paper "one" "a" "first" },
+      { patch = { kind = "Note", name = "one" }, with = { spec.text = "b" } },
+      { eventually = paper "one" "b" "first" },
+      { restart = true },
+      { apply = note "three" "c" },
+      { eventually = paper "three" "c" "first" },
+      { settles = true },
+      { now = { kind = "Note", name = "two", is = Ready } },
+"#;
+
+#[test]
+fn a_revision_whose_definition_is_refused_stalls_nobody() {
+    // A field with a default goes: the API server fills it in all the same.
+    let gone = r#"{ edit = "main.ncl", replace = "      color | String | doc \"How it looks.\" | default = \"blue\",\n", by = "" }, "#;
+    // A field is required: the API server drops it.
+    let new = r#"{ edit = "main.ncl", replace = "      text | String", by = "      author | String | doc \"Who wrote it.\",\n      text | String" }, "#;
+    for change in [gone, new] {
+        passes(&format!("{change} changed, {RUNS_ON}"));
+    }
+}
+
+#[test]
+fn a_revision_that_was_held_back_runs_when_its_definition_serves_it() {
+    // It is mended: the field is there again.
+    passes(&format!(
+        r#"{{ edit = "main.ncl", replace = "| default = \"blue\"", by = "| default = \"red\"" }},
+      changed,
+      {RUNS_ON}
+      {{ edit = "main.ncl", replace = "| default = \"red\"", by = "| default = \"blue\"" }},
+      {{ eventually = paper "one" "b" "second" }},
+      {{ eventually = {{ kind = "Note", name = "two", is = Ready }} }},"#
+    ));
+}
+
+#[test]
+fn a_revision_whose_definition_may_change_runs_and_can_be_taken_back() {
+    passes(
+        r#"changed,
+      { edit = "main.ncl", replace = "      text | String", by = "      size | String | doc \"How large.\" | optional,\n      text | String" },
+      { eventually = paper "one" "a" "second" },
+      { edit = "main.ncl", replace = "      size | String | doc \"How large.\" | optional,\n      text | String", by = "      text | String" },
+      { edit = "main.ncl", replace = "by = \"second\"", by = "by = \"first\"" },
+      { eventually = paper "one" "a" "first" },
+      { eventually = { kind = "Note", name = "two", is = Ready } },
+      { settles = true },"#,
+    );
+}

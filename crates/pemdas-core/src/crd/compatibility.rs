@@ -90,7 +90,8 @@ pub fn changes(old: &Given, new: &Given) -> Vec<Change> {
     found
 }
 
-fn is_own(path: &str) -> bool {
+/// Whether a field is one that Pemdas writes itself.
+pub(super) fn is_own(path: &str) -> bool {
     let below = |name: &str| {
         path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };

@@ -10,6 +10,9 @@ use super::{
     inventory::{Inventory, Item},
     pass::{Found, Pass, idle},
     reason, removal,
+    report::STATUS_INTERVAL,
+    status::{self, REMOVING},
+    tally::Tally,
 };
 use crate::{
     action::{Action, Event},
@@ -23,6 +26,9 @@ use crate::{
 
 /// How long the nodes of a deletion may take before a human is asked, in milliseconds.
 pub(super) const MAX_DELETION: u64 = 3_600_000;
+
+/// How long a removal may take before it is told what it waits for, in milliseconds.
+const REMOVAL_IS_TOLD: u64 = 10_000;
 
 /// The root goes: first the nodes of its deletion, then everything else.
 pub(super) fn delete(program: Option<&Program>, world: &World, root: &Arc<Live>) -> Decision {
@@ -219,10 +225,59 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
         );
         open = true;
     }
-    if !open {
+    if open {
+        tell_of_removal(world, &inventory, &mut decision);
+    } else {
         last_steps(world, &mut decision);
     }
     decision
+}
+
+/// What takes its time is told: in the status, where there is one of ours, and in an Event.
+fn tell_of_removal(world: &World, inventory: &Inventory, decision: &mut Decision) {
+    let Some(root) = world.root.live.as_ref() else { return };
+    let Some(due) = world.root.going_since.map(|it| it + REMOVAL_IS_TOLD) else { return };
+    if world.now < due {
+        decision.wake = Some(decision.wake.map_or(due, |it| it.min(due)));
+        return;
+    }
+    let ours = |it: &&String| *it != ONCE_FINALIZER;
+    let held = inventory.iter().find_map(|(key, Item { live, .. })| {
+        let holders: Vec<_> = live.finalizers.iter().filter(ours).map(String::as_str).collect();
+        let held = live.terminating && !holders.is_empty();
+        held.then(|| format!("{key} is being deleted, and held by {}", holders.join(", ")))
+    });
+    let waits = decision.nodes.iter().flat_map(|(slot, it)| it.causes.iter().map(move |why| (slot, why)));
+    let first = waits.map(|(slot, why)| format!("{slot}: {why}")).next().unwrap_or_default();
+    let (warning, message) = (held.is_some(), held.unwrap_or(first));
+    let before = root.body.get("status").filter(|it| it.get("pemdas").is_some());
+    let said = before.is_some_and(|it| status::says(it, None, REMOVING));
+    if world.told.get(&None).map_or(!said, |it| it != REMOVING) {
+        let (about, reason, message) = (None, REMOVING.to_owned(), message.clone());
+        decision.actions.push(Action::Event(Event { about, reason, message, warning }));
+    }
+    let Some(before) = before else { return };
+    let mut tally = Tally::default();
+    tally.states.clone_from(&decision.nodes);
+    tally.unready = decision.nodes.keys().cloned().collect();
+    let stalled = &decision.conditions.stalled;
+    let status = status::removing(before, &message, &tally, stalled, root.generation, world.now);
+    let due = world.status_at.map_or(0, |it| it + STATUS_INTERVAL);
+    if status == *before
+        || world.is_what_became(&status, before)
+        || world.writes.contains_key(&world.root.key)
+    {
+        return;
+    }
+    if world.now < due {
+        decision.wake = Some(decision.wake.map_or(due, |it| it.min(due)));
+        return;
+    }
+    let action = Action::Status { uid: root.uid.clone(), status };
+    let refused = world.refused.get(&world.root.key).filter(|it| it.tried == action.tried());
+    if refused.is_none_or(|it| it.again() <= world.now) {
+        decision.actions.push(action);
+    }
 }
 
 /// What removal leaves alone: what the garbage collector takes with the root, and everything where somebody deletes the

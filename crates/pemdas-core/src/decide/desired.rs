@@ -1,6 +1,10 @@
 //! What a node wants: its identity, and the whole object to apply with what the inventory needs written on it.
 
-use std::{cell::OnceCell, collections::BTreeSet, sync::Arc};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde_json::{Value, json};
 
@@ -365,16 +369,39 @@ impl Pass<'_> {
         !self.program.ordered && (root.namespace.is_empty() || root.namespace == key.namespace)
     }
 
-    /// The nodes it comes after, each with a digest of the objects that node has now.
-    fn after(&self, name: &str) -> Result<std::collections::BTreeMap<String, Digest>, Cause> {
-        let mut after = std::collections::BTreeMap::new();
-        for origin in self.program.origins.get(name).into_iter().flatten() {
-            if self.needed(origin) == Truth::False || mutant!(ForgetAfter) {
-                continue;
+    /// The nodes it comes after, each with a digest of the objects that node has now. Where the object of one of them may
+    /// be gone before that of the node, the order is that of what comes before both.
+    fn after(&self, name: &str) -> Result<BTreeMap<String, Digest>, Cause> {
+        let program = self.program;
+        let mut after = BTreeMap::new();
+        let (mut open, mut seen) = (vec![name], BTreeSet::new());
+        while let Some(at) = open.pop() {
+            for precursor in program.removed_after(at).filter(|it| seen.insert(it.as_str())) {
+                let Some(origin) = program.origin(name, precursor) else {
+                    open.push(precursor);
+                    continue;
+                };
+                if self.needed(origin) != Truth::False && !mutant!(ForgetAfter) {
+                    after.insert(origin.to_owned(), self.token(origin)?);
+                }
+                if !self.stands(precursor, origin) {
+                    open.push(precursor);
+                }
             }
-            after.insert(origin.clone(), self.token(origin)?);
         }
         Ok(after)
+    }
+
+    /// Whether something between two objects keeps their order for as long as both are there: an object that does not go before
+    /// the later one. A once that has ended does, and so does what is not needed or has no members.
+    fn stands(&self, precursor: &str, origin: &str) -> bool {
+        let once = self.program.node(origin).is_some_and(|it| it.once.is_some());
+        if once && !mutant!(OnceEndsTheOrder) {
+            return false;
+        }
+        let needed = || precursor != origin && self.needed(origin) == Truth::True;
+        let has_members = |view: &NodeView| view.need == Truth::True && !view.members.is_empty();
+        needed() || self.earlier(origin).is_some_and(has_members) || mutant!(OrderEndsWithNeed)
     }
 
     /// A digest of the objects a node has now.

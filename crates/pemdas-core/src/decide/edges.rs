@@ -3,7 +3,10 @@
 //! *The accident*: a successor acts because its precursor *was* ready, although the precursor was just changed, is
 //! being deleted, or was seen before our own last write.
 
-use std::{cell::RefCell, collections::BTreeMap};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use serde_json::Value;
 
@@ -168,7 +171,13 @@ impl Pass<'_> {
             return (judgement.truth, vec![Cause::Waits { on, reasons: judgement.why }]);
         }
         if wants_absence(edge) && self.is_made(precursor) {
-            return self.absence(precursor);
+            let (gone, mut causes) = self.absence(precursor);
+            let (open, more) = match self.earlier(precursor).map_or(Truth::False, |it| it.need) {
+                Truth::False => self.passed_on(precursor, &slot.member, edge.each),
+                _ => (Truth::True, Vec::new()),
+            };
+            causes.extend(more);
+            return (gone.and(open), causes);
         }
         let view = if edge.until.is_some() || mutant!(ReadyWithoutSettled) {
             self.earlier_found(precursor)
@@ -176,7 +185,9 @@ impl Pass<'_> {
             self.earlier(precursor)
         };
         match view.map_or(Truth::False, |it| it.need) {
-            Truth::False if edge.extract.is_none() => return (Truth::True, Vec::new()),
+            Truth::False if edge.extract.is_none() => {
+                return self.passed_on(precursor, &slot.member, edge.each);
+            }
             Truth::False => {
                 return (Truth::Unknown, vec![Cause::Unknown(format!("{precursor} is not needed"))]);
             }
@@ -200,6 +211,9 @@ impl Pass<'_> {
             let text = format!("the members of {precursor} are not known");
             return (Truth::Unknown, vec![Cause::Unknown(text)]);
         }
+        if members.is_empty() {
+            return self.passed_on(precursor, &slot.member, edge.each);
+        }
         if mutant!(OneMemberIsEnough) {
             members.truncate(1);
         }
@@ -214,6 +228,59 @@ impl Pass<'_> {
             }
         }
         (open, causes)
+    }
+
+    /// What is not needed or has no members passes the order on: what it comes after has to be ready. Its own `until` is not
+    /// asked: whoever waits for it said nothing of that, and what it wants may never come while it is not needed.
+    fn passed_on(&self, precursor: &str, member: &str, each: bool) -> (Truth, Vec<Cause>) {
+        let mut found = (Truth::True, Vec::new());
+        if mutant!(OrderEndsWithNeed) {
+            return found;
+        }
+        let (mut open, mut seen) = (vec![(precursor, each)], BTreeSet::new());
+        while let Some((at, each)) = open.pop() {
+            let view = self.earlier(at).filter(|it| it.need != Truth::False);
+            let needed = view.is_some();
+            if let Some(view) = view.filter(|it| it.open != Truth::True) {
+                found.0 = found.0.and(view.open);
+                found.1.push(Cause::Waits { on: Slot::new(at, ""), reasons: Vec::new() });
+            }
+            for (name, edge) in self.program.directly_before(at) {
+                let each = each && edge.is_none_or(|it| it.each);
+                // The edges into an empty set of members are asked as they are written, but for those of each member.
+                let asked = needed && edge.is_some_and(|it| !it.each);
+                if asked || name == self.program.root || !seen.insert((name, each)) {
+                    continue;
+                }
+                if !self.stands_ready(name, each.then_some(member), &mut found) {
+                    open.push((name, each));
+                }
+            }
+        }
+        found
+    }
+
+    /// Notes whether a node, or one member of it, is ready; false where it has nothing that could be.
+    fn stands_ready(&self, name: &str, member: Option<&str>, found: &mut (Truth, Vec<Cause>)) -> bool {
+        let Some(view) = self.earlier(name).filter(|it| it.need != Truth::False) else { return false };
+        if view.need == Truth::Unknown || !view.members_known {
+            found.0 = found.0.and(Truth::Unknown);
+            found.1.push(Cause::Unknown(format!(
+                "whether {name} is needed, and with which members, is not known"
+            )));
+            return true;
+        }
+        let mut members =
+            view.members.iter().filter(|(key, _)| member.is_none_or(|it| *key == it)).peekable();
+        let any = members.peek().is_some();
+        for (key, it) in members {
+            let ready = it.settled.and(it.ready);
+            found.0 = found.0.and(ready);
+            if ready != Truth::True {
+                found.1.push(Cause::Waits { on: Slot::new(name, key), reasons: Vec::new() });
+            }
+        }
+        any
     }
 
     fn member_edge(

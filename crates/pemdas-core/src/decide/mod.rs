@@ -52,6 +52,7 @@ use crate::{
     evaluate::Evaluator,
     ledger::Slot,
     program::Program,
+    truth::Truth,
     world::{KindKey, ObjectKey, World},
 };
 
@@ -141,6 +142,21 @@ impl Decision {
 #[must_use]
 pub fn decide(program: Option<&Program>, world: &World) -> Decision {
     Memo::default().into_decision(program, world)
+}
+
+/// The nodes that are needed and have no members: a selector that picks nothing, an empty `for_each`. A decision says
+/// nothing of them, since there is nothing to do for them.
+pub(crate) fn without_members(program: &Program, world: &World) -> BTreeSet<String> {
+    let Some(root) = &world.root.live else { return BTreeSet::new() };
+    let mut pass = pass::Pass::new(program, world, root, Mode::Present);
+    if !pass.admit() {
+        return BTreeSet::new();
+    }
+    pass.walk();
+    let empty = pass.nodes.iter().filter(|(_, it)| {
+        it.need == Truth::True && it.collection && it.members_known && it.members.is_empty()
+    });
+    empty.map(|(name, _)| name.clone()).collect()
 }
 
 /// A write to the root that was refused waits as any other does.

@@ -271,6 +271,7 @@ impl Pass<'_> {
         let mut view = NodeView::new(need);
         let edges = self.edges(&Slot::new(name, ""), &node.before, None);
         view.collection = observe.by_selector;
+        view.open = if observe.by_selector { edges.open } else { Truth::True };
         let which =
             self.which(&observe.function, &edges, None).and_then(|it| Ok((self.kind_of(it.value())?, it)));
         let ((kind, namespace), which) = match which {

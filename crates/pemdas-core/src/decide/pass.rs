@@ -36,10 +36,23 @@ impl Data {
         match self {
             Self::Live(live) => &live.body,
             Self::Answer(answer) => match &**answer {
-                Answer::Value(value) => value,
+                Answer::Value(value) | Answer::Partial(value, _) => value,
                 _ => &Value::Null,
             },
             Self::Value(value) => value,
+        }
+    }
+}
+
+impl Data {
+    /// Why a field of it could not be evaluated.
+    pub(super) fn failed(&self) -> Option<&str> {
+        match self {
+            Self::Answer(answer) => match &**answer {
+                Answer::Partial(_, why) => Some(why),
+                _ => None,
+            },
+            Self::Live(_) | Self::Value(_) => None,
         }
     }
 }
@@ -151,6 +164,8 @@ pub(super) struct NodeView {
     /// Whether the set of members is known; otherwise the last one stands.
     pub(super) members_known: bool,
     pub(super) collection: bool,
+    /// Of a selector: whether the edges into it are open. Those into a `for_each` are where its members are known.
+    pub(super) open: Truth,
     /// What is wrong with the node as a whole.
     pub(super) causes: Vec<Cause>,
     /// A digest of the identities of its objects; none while one of them is not known.
@@ -166,6 +181,7 @@ impl NodeView {
             members: BTreeMap::new(),
             members_known: true,
             collection: false,
+            open: Truth::True,
             causes: Vec::new(),
             token: None,
             selects: None,
@@ -177,6 +193,7 @@ impl NodeView {
         self.need != other.need
             || self.members_known != other.members_known
             || self.collection != other.collection
+            || self.open != other.open
             || self.token != other.token
             || self.selects != other.selects
             || self.causes != other.causes
@@ -266,7 +283,7 @@ impl Questions {
             return (digest, Asked::Unknown(format!("{} is being evaluated", function.path.join("."))));
         };
         let asked = match &**answer {
-            Answer::Value(_) => Asked::Value(Data::Answer(answer.clone())),
+            Answer::Value(_) | Answer::Partial(..) => Asked::Value(Data::Answer(answer.clone())),
             Answer::Missing(field) => Asked::Unknown(format!("{field} is missing")),
             Answer::Error(text) if mutant!(ErrorIsUnknown) => Asked::Unknown(text.clone()),
             Answer::Error(text) => Asked::Error(text.clone()),

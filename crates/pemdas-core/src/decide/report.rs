@@ -26,6 +26,10 @@ use crate::{
 pub(super) const MAX_STATUS_NODES: usize = 50;
 /// What is told of an instance that is ready.
 const READY: &str = "Ready";
+/// What is told of an instance that is ready, while a condition of its author says that it is not.
+pub(super) const LOWERED: &str = "NotReady";
+/// What is told where a function of the status fails.
+pub(super) const STATUS_FAILED: &str = "StatusFailed";
 /// Stands for the report of a root among what is told; no member of a root is called anything.
 pub(crate) const REPORT: &str = "report";
 /// The shortest time between two writes of a status, in milliseconds.
@@ -63,7 +67,7 @@ impl Pass<'_> {
         let status_differs = status.is_some() && status.as_ref() != self.root.body.get("status");
         self.told_all = !unmade && !status_differs;
         self.write_status(status.as_ref());
-        self.tell(tally, &conditions);
+        self.tell(tally, &conditions, status.as_ref());
         if let Some(wake) = self.asked.wake {
             self.wake_at(wake);
         }
@@ -176,22 +180,16 @@ impl Pass<'_> {
         if !matches!(target.target, RootTarget::Owned(_)) {
             return None;
         }
+        let mut failed = None;
         let mut status = match &root.status {
             // What the author's part says of the last spec that was admitted stands.
             _ if self.barred => status::authors(self.root.body.get("status")),
-            Some(function) => match self.ask_of_everything(function, Form::Fields) {
-                Asked::Value(value) if value.value().is_object() => value.value().clone(),
-                _ => json!({}),
-            },
+            Some(function) => self.fields_of(function, &mut failed).unwrap_or_else(|| json!({})),
             None if !self.asked.open.is_empty() => return None,
             None => self.statuses_of_successors(),
         };
-        let mut authored = None;
-        if let Some(function) = root.conditions.as_ref().filter(|_| !self.barred)
-            && let Asked::Value(value) = self.ask_of_everything(function, Form::Fields)
-        {
-            authored = Some(value.value().clone());
-        }
+        let function = root.conditions.as_ref().filter(|_| !self.barred);
+        let authored = function.and_then(|it| self.fields_of(it, &mut failed));
         let reported = root.report.as_ref().map(|it| self.reported(it, &mut status));
         if !self.asked.open.is_empty() {
             return None;
@@ -200,6 +198,7 @@ impl Pass<'_> {
         Some(whole(Parts {
             author: if unfit { json!({}) } else { status },
             unfit,
+            failed,
             waits: self
                 .instance
                 .iter()
@@ -215,6 +214,19 @@ impl Pass<'_> {
             before: self.root.body.get("status"),
             now: self.facts.all().changed_at,
         }))
+    }
+
+    /// The fields that a function of the author gives, each by itself. Where one fails, why: what is only missing comes later.
+    fn fields_of(&mut self, function: &Function, failed: &mut Option<String>) -> Option<Value> {
+        let (asked, all_there) = self.ask_of_everything(function, Form::Fields);
+        let (value, why) = match asked {
+            Asked::Value(value) => (Some(value.value().clone()), value.failed().map(str::to_owned)),
+            Asked::Error(why) => (None, Some(why)),
+            Asked::Unknown(_) => (None, None),
+        };
+        // What reads a node that is not there fails, and is told once the node is.
+        *failed = failed.take().or(why.filter(|_| all_there));
+        value.filter(Value::is_object)
     }
 
     /// Puts the response of the Service into the status. Whether there is one, and what is wrong with it.
@@ -260,8 +272,8 @@ impl Pass<'_> {
     }
 
     /// Asks a function of the live root and of every node as the author's functions see it: live object, value,
-    /// result, members; null if missing.
-    fn ask_of_everything(&mut self, function: &Function, form: Form) -> Asked {
+    /// result, members; null if missing. And whether none is missing.
+    fn ask_of_everything(&mut self, function: &Function, form: Form) -> (Asked, bool) {
         let seen = |found: &Found| match found {
             Found::Present(live) => live.clone(),
             Found::Absent | Found::Unknown(_) => Data::from(Value::Null),
@@ -283,8 +295,9 @@ impl Pass<'_> {
             };
             parts.insert(name.to_owned(), value);
         }
+        let all_there = parts.values().all(|it| !it.value().is_null());
         let the = The { root: self.root_body(), extracts: Some(&parts), each: None, own: None, seed: None };
-        self.ask(function, form, &the)
+        (self.ask(function, form, &the), all_there)
     }
 
     fn statuses_of_successors(&self) -> Value {
@@ -340,7 +353,7 @@ impl Pass<'_> {
     }
 
     /// One Event for each transition: to a node that stalls, to an instance that stalls as a whole or is ready.
-    fn tell(&mut self, tally: &Tally, conditions: &Conditions) {
+    fn tell(&mut self, tally: &Tally, conditions: &Conditions, status: Option<&Value>) {
         if !self.asked.open.is_empty() {
             return;
         }
@@ -357,7 +370,18 @@ impl Pass<'_> {
         if let Some((reason, message)) = instance {
             now.insert(None, (reason.to_owned(), message));
         } else if conditions.ready {
-            now.insert(None, (READY.to_owned(), "everything that is needed is ready".to_owned()));
+            let ready = || (READY.to_owned(), "everything that is needed is ready".to_owned());
+            now.insert(
+                None,
+                status.and_then(status::lowered).map_or_else(ready, |(reason, message)| {
+                    let failed = reason == STATUS_FAILED;
+                    if failed {
+                        (reason, message)
+                    } else {
+                        (LOWERED.to_owned(), format!("{reason}: {message}"))
+                    }
+                }),
+            );
         }
         let before = self.root.body.get("status");
         for (about, (reason, message)) in now {

@@ -7,7 +7,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Cause, Conditions, Phase, chain, report::MAX_STATUS_NODES, tally::Tally};
+use super::{
+    Cause, Conditions, Phase, chain,
+    report::{LOWERED, MAX_STATUS_NODES, STATUS_FAILED},
+    tally::Tally,
+};
 use crate::{crd::STATUS_VERSION, ledger::Slot, moment::timestamp, text};
 
 /// How long the message of a condition may be.
@@ -31,6 +35,8 @@ pub(super) struct Parts<'a> {
     pub(super) waits: Option<String>,
     /// Whether the author's fields were refused by the server, and so are left out.
     pub(super) unfit: bool,
+    /// Why a function of the author fails.
+    pub(super) failed: Option<String>,
     /// Where a Service is asked for a report: whether there is one, and what is wrong.
     pub(super) report: Option<(bool, Option<Trouble>)>,
     /// The status that is there.
@@ -58,7 +64,13 @@ pub(super) fn whole(mut parts: Parts<'_>) -> Value {
         reason: "StatusRefused".to_owned(),
         message: "the fields that the blueprint gives to the status do not fit its definition".to_owned(),
     });
-    let mut all = own(&parts, refused.as_ref().or(lowered));
+    let failed = parts.failed.as_ref().map(|why| Condition {
+        name: "Ready".to_owned(),
+        status: "False",
+        reason: STATUS_FAILED.to_owned(),
+        message: why.clone(),
+    });
+    let mut all = own(&parts, refused.as_ref().or(failed.as_ref()).or(lowered));
     let written = parts.before.and_then(|it| it.get("conditions")).and_then(Value::as_array);
     all.extend(parts.report.map(|(there, trouble)| reported(there, trouble, written)));
     all.extend(
@@ -228,6 +240,53 @@ pub(super) fn authors(status: Option<&Value>) -> Value {
     theirs.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
+/// What is told while everything is being removed.
+pub(super) const REMOVING: &str = "Removing";
+
+/// Whether a condition is one of those that say how an instance is.
+fn is_own(condition: &Value) -> bool {
+    ["Reconciling", "Stalled"].iter().any(|it| condition["type"] == *it)
+}
+
+/// The status of an instance of which everything is being removed, and what that waits for. Only what Pemdas says is
+/// changed: what the author said last stands.
+pub(super) fn removing(
+    before: &Value,
+    waits: &str,
+    tally: &Tally,
+    stalled: &[String],
+    generation: Option<i64>,
+    now: u64,
+) -> Value {
+    let (mut status, now) = (before.clone(), timestamp(now));
+    let written = before.get("conditions").and_then(Value::as_array);
+    let condition = |name: &str, status, reason: &str, message: String| {
+        let (name, reason) = (name.to_owned(), reason.to_owned());
+        Condition { name, status, reason, message }.written(written, generation, &now)
+    };
+    let left = if stalled.is_empty() { ("False", "Fine") } else { ("True", "Left") };
+    let mut conditions = vec![
+        condition("Ready", "False", REMOVING, waits.to_owned()),
+        condition("Reconciling", "True", REMOVING, waits.to_owned()),
+        condition("Stalled", left.0, left.1, stalled.join("; ")),
+    ];
+    let others = written.into_iter().flatten().filter(|it| !is_own(it) && it["type"] != "Ready");
+    conditions.extend(others.cloned());
+    status["conditions"] = Value::Array(conditions);
+    let known = before.pointer("/pemdas/nodes").and_then(Value::as_array);
+    let revision = before.pointer("/pemdas/revision").and_then(Value::as_str).unwrap_or_default();
+    status["pemdas"] = nodes(tally, revision, known, &now);
+    status
+}
+
+/// Why a status says that an instance is not ready: the reason and the message.
+pub(super) fn lowered(status: &Value) -> Option<(String, String)> {
+    let conditions = status.get("conditions").and_then(Value::as_array).into_iter().flatten();
+    let ready = conditions.into_iter().find(|it| it["type"] == "Ready" && it["status"] != "True")?;
+    let text = |field: &str| ready[field].as_str().unwrap_or_default().to_owned();
+    Some((text("reason"), text("message")))
+}
+
 /// Whether a status says already that the instance is ready, that it is stalled for this reason, or that this node is
 /// stalled.
 pub(super) fn says(status: &Value, about: Option<&Slot>, reason: &str) -> bool {
@@ -236,7 +295,14 @@ pub(super) fn says(status: &Value, about: Option<&Slot>, reason: &str) -> bool {
         None => list("/conditions").any(|it| {
             let ready = it["type"] == "Ready" && reason == "Ready";
             let stalled = it["type"] == "Stalled" && it["reason"] == reason;
-            (ready || stalled) && it["status"] == "True"
+            let failed = it["reason"] == STATUS_FAILED;
+            let lowered = it["type"] == "Ready"
+                && it["status"] == "False"
+                && (if failed { reason == STATUS_FAILED } else { reason == LOWERED })
+                && list("/conditions")
+                    .all(|it| it["type"] == "Ready" || it["status"] == "False" || !is_own(it));
+            let removing = it["type"] == "Reconciling" && reason == REMOVING && it["reason"] == REMOVING;
+            ((ready || stalled || removing) && it["status"] == "True") || lowered
         }),
         Some(slot) => list("/pemdas/nodes").any(|it| {
             it["name"] == slot.node.as_str()
@@ -282,6 +348,7 @@ mod tests {
             revision: "r1",
             waits: None,
             unfit: false,
+            failed: None,
             report: None,
             before,
             now,

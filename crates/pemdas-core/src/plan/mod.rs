@@ -25,7 +25,7 @@ use serde_json::Value;
 pub use kinds::{known_kinds, view};
 
 use crate::{
-    decide::{Cause, Conditions, Decision, Mode, NodeState, Phase},
+    decide::{Cause, Conditions, Decision, Mode, NodeState, Phase, without_members},
     evaluate::Evaluator,
     ledger::Slot,
     program::Program,
@@ -105,7 +105,7 @@ pub enum Fate {
     Becomes,
     /// It writes in these rounds.
     Acts(Vec<usize>),
-    /// It writes nothing and is ready in the end: a value, a state that is passed, something observed.
+    /// It writes nothing and is ready in the end: a value, a state that is passed, something observed, a set without members.
     Passes,
     /// It goes in these rounds, because nothing needs it.
     Goes(Vec<usize>),
@@ -190,14 +190,16 @@ pub fn plan(program: Option<&Program>, world: &mut World, evaluator: &mut dyn Ev
         }
         decision = play.settle();
     }
-    let nodes = fates(program, &rounds, &first, &decision.nodes, &becomes);
-    Plan {
-        mode: decision.mode,
-        nodes,
-        conditions: decision.conditions.clone(),
-        cut_off: play.is_spent() || rounds.len() >= MAX_ROUNDS,
-        rounds,
+    let cut_off = play.is_spent() || rounds.len() >= MAX_ROUNDS;
+    let mut nodes = fates(program, &rounds, &first, &decision.nodes, &becomes);
+    if let Some(program) = program.filter(|_| decision.mode == Mode::Present) {
+        for name in without_members(program, world) {
+            if let Some(node) = nodes.get_mut(&Slot::new(&name, "")).filter(|it| it.fate == Fate::NotNeeded) {
+                node.fate = Fate::Passes;
+            }
+        }
     }
+    Plan { mode: decision.mode, nodes, conditions: decision.conditions.clone(), cut_off, rounds }
 }
 
 /// Where an instance stands, and what would be written next. Our own books are written on the way, as in a plan, so that what differs

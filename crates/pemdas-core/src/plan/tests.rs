@@ -447,3 +447,32 @@ fn only_the_status_is_made_up() {
     ));
     assert_eq!(object["status"]["list"], json!([{ "a": 1 }]));
 }
+
+#[test]
+fn what_has_no_members_is_needed_all_the_same() {
+    let observe = json!({
+        "function": function("nodes.watch.observe"), "object": object("v1", "ConfigMap", "x"),
+        "by_selector": true, "optional": false,
+    });
+    let mut nodes = json!({
+        "app": root(&["watch", "made", "unit"]),
+        "watch": { "span": span(), "body": { "observe": observe } },
+        "made": template("made", "ConfigMap", json!({ "before": { "watch": edge(json!({})) } })),
+        "unit": template("unit", "ConfigMap", json!({ "for_each": function("nodes.unit.for_each") })),
+        "never": template("never", "ConfigMap", json!({})),
+    });
+    nodes["app"]["also"]["never"] = json!({ "span": span(), "when": function("nodes.app.also.never.when") });
+    let functions: [(&'static str, Function); 5] = [
+        ("nodes.watch.observe", |_| {
+            let labels = json!({ "matchLabels": { "x": "y" } });
+            Answer::Value(json!({ "apiVersion": "v1", "kind": "ConfigMap", "selector": labels }))
+        }),
+        ("nodes.made.template", |_| map("made", &json!({}))),
+        ("nodes.unit.for_each", |_| Answer::Value(json!({}))),
+        ("nodes.never.template", |_| map("never", &json!({}))),
+        ("nodes.app.also.never.when", |_| Answer::Value(json!(false))),
+    ];
+    let plan = played(in_shop(blueprint(nodes)), &functions, Vec::new());
+    assert_eq!((fate(&plan, "watch"), fate(&plan, "unit")), (&Fate::Passes, &Fate::Passes));
+    assert_eq!((fate(&plan, "made"), fate(&plan, "never")), (&Fate::Acts(vec![1]), &Fate::NotNeeded));
+}

@@ -15,7 +15,7 @@ use kube::{
     },
 };
 use pemdas_core::{
-    crd::install::{Maker, Policy, Verdict, contested, judge, published},
+    crd::install::{Maker, Policy, Verdict, contested, judge, published, serves},
     world::back_off,
 };
 use serde_json::Value;
@@ -45,14 +45,29 @@ pub struct Wanted {
 pub enum Standing {
     /// It can be used; what differs from the draft, in sentences.
     Usable(Vec<String>),
+    /// It is served, but not all that the draft accepts is kept as it is: what differs, in sentences.
+    Unfit(Vec<String>),
     /// Not yet, because of this.
     Waiting(String),
     /// Not until a human changes something.
     Refused(Vec<String>),
+    /// It may not change as the draft wants it, and serves all that the draft accepts.
+    Wider(Vec<String>),
     /// Another blueprint made it: its kind is that one's.
     Anothers(String),
     /// Nobody here may read it. Whether its kind is served is seen otherwise.
     Unseen(String),
+}
+
+/// What is told of a definition before it was looked up.
+const UNKNOWN: &str = "the definition was not looked up yet";
+
+impl Standing {
+    /// Whether it was not looked up yet.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Self::Waiting(why) if why == UNKNOWN)
+    }
 }
 
 /// A definition that is looked after in the background, until this is dropped.
@@ -67,7 +82,7 @@ impl Kept {
     /// who leads may do this.
     #[must_use]
     pub fn start(reader: Client, writer: Client, wanted: Wanted) -> Self {
-        let unknown = Standing::Waiting("the definition was not looked up yet".to_owned());
+        let unknown = Standing::Waiting(UNKNOWN.to_owned());
         let (told, standing) = watch::channel(unknown);
         let keeper = Keeper {
             reader: definitions(reader),
@@ -89,6 +104,27 @@ impl Kept {
 impl Drop for Kept {
     fn drop(&mut self) {
         self.task.abort();
+    }
+}
+
+/// The definitions of a cluster, to be looked at.
+#[derive(Debug, Clone)]
+pub struct Definitions(Api<DynamicObject>);
+
+impl Definitions {
+    /// As whoever reads them.
+    #[must_use]
+    pub fn new(client: Client) -> Self {
+        Self(definitions(client))
+    }
+
+    /// Whether a definition neither serves what is wanted nor may change so, as far as that can be read.
+    pub async fn refuses(&self, wanted: &Wanted) -> bool {
+        let name = wanted.draft["metadata"]["name"].as_str().unwrap_or_default();
+        let Ok(Some(live)) = self.0.get_opt(name).await else { return false };
+        let live = serde_json::to_value(live).unwrap_or_default();
+        let verdict = judge(wanted.policy, &wanted.draft, Some(&live), &wanted.maker);
+        matches!(verdict, Verdict::Refused(_) | Verdict::Usable(_)) && !serves(&wanted.draft, &live)
     }
 }
 
@@ -190,12 +226,19 @@ impl Keeper {
     async fn act(&self, known: &mut Known) {
         let Some(live) = &known.live else { return };
         let Wanted { policy, draft, maker } = &self.wanted;
+        let fits = live.as_ref().is_some_and(|it| serves(draft, it));
         let standing = match judge(*policy, draft, live.as_ref(), maker) {
-            Verdict::Usable(told) => Standing::Usable(told),
+            Verdict::Usable(told) if fits => Standing::Usable(told),
+            Verdict::Usable(told) => Standing::Unfit(told),
             Verdict::Wait(why) => Standing::Waiting(why),
+            Verdict::Refused(why) if fits => Standing::Wider(why),
             Verdict::Refused(why) => Standing::Refused(why),
             Verdict::Anothers(why) => Standing::Anothers(why),
-            Verdict::Create(body) | Verdict::Change(body) => self.write(&body, known).await,
+            Verdict::Create(body) | Verdict::Change(body) => match self.write(&body, known).await {
+                Standing::Refused(why) if fits => Standing::Wider(why),
+                Standing::Waiting(why) if fits && known.tries > 0 => Standing::Wider(vec![why]),
+                standing => standing,
+            },
         };
         if matches!(standing, Standing::Waiting(_)) {
             known.again.get_or_insert_with(|| Instant::now() + LOOK_UP);

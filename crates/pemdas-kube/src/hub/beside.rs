@@ -22,7 +22,7 @@ use super::{
 use crate::{
     access::{Access, DENIED_FOR, permissions},
     compile::{Compiled, Compiler},
-    crds::install::{Kept as KeptDefinition, Standing, Wanted, manifest},
+    crds::install::{Definitions, Kept as KeptDefinition, Standing, Wanted, manifest},
     events::Teller,
     identity::Identity,
     machine::Machine,
@@ -129,9 +129,22 @@ impl Hub {
     }
 
     /// Looks for the last revision that could run, because the one that is there cannot.
-    pub(super) fn find_last_good(&self, name: &BlueprintName, number: u64, identity: &Identity) {
+    /// Its definitions may not wait for a human.
+    pub(super) fn find_last_good(
+        &self,
+        name: &BlueprintName,
+        number: u64,
+        identity: &Identity,
+        before: Option<u64>,
+    ) {
+        let Some(loaded) = self.blueprints.get(name) else { return };
         let sought = LastGood {
             revisions: Revisions::new(self.clients_of_pemdas(), &name.namespace),
+            definitions: Definitions::new(self.clients_of_pemdas()),
+            live: loaded.live.clone(),
+            name: name.clone(),
+            version: self.beside.version.clone(),
+            before,
             blueprint: name.name.clone(),
             compiler: self.compiler.clone(),
             identity: identity.clone(),
@@ -177,13 +190,12 @@ impl Hub {
             let kept = KeptDefinition::start(reader.clone(), writer.clone(), wanted);
             let mut standing = kept.standing();
             let crd = draft.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
-            let (post, name) = (self.post.clone(), name.clone());
+            let (post, name, revision) = (self.post.clone(), name.clone(), revision.name.clone());
             let told = tokio::spawn(async move {
                 loop {
                     let now = standing.borrow_and_update().clone();
-                    if post.send(Event::Definition(name.clone(), crd.clone(), now)).await.is_err()
-                        || standing.changed().await.is_err()
-                    {
+                    let event = Event::Definition(name.clone(), revision.clone(), crd.clone(), now);
+                    if post.send(event).await.is_err() || standing.changed().await.is_err() {
                         return;
                     }
                 }
@@ -218,19 +230,23 @@ impl Hub {
         }
     }
 
-    pub(super) fn definition(&mut self, name: &BlueprintName, crd: &str, standing: Standing) {
+    pub(super) fn definition(&mut self, name: &BlueprintName, revision: &str, crd: &str, standing: Standing) {
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
+        if loaded.running.as_ref().is_none_or(|it| it.revision.name != revision) {
+            return;
+        }
         let judged = match &standing {
-            Standing::Usable(_) | Standing::Refused(_) | Standing::Unseen(_) => Some(Judged::Ours),
+            Standing::Usable(_) | Standing::Unfit(_) => Some(Judged::Ours),
+            Standing::Refused(_) | Standing::Wider(_) | Standing::Unseen(_) => Some(Judged::Ours),
             Standing::Anothers(_) => Some(Judged::Anothers),
             // What it was before it has to be waited for, it is.
             Standing::Waiting(_) => None,
         };
         let text = match standing {
             Standing::Usable(differences) if differences.is_empty() => None,
-            Standing::Usable(differences) => Some(differences.join("; ")),
+            Standing::Usable(differences) | Standing::Unfit(differences) => Some(differences.join("; ")),
             Standing::Waiting(why) | Standing::Anothers(why) | Standing::Unseen(why) => Some(why),
-            Standing::Refused(why) => Some(why.join("; ")),
+            Standing::Refused(why) | Standing::Wider(why) => Some(why.join("; ")),
         };
         match text {
             None => loaded.definitions.remove(crd),
@@ -361,6 +377,12 @@ pub(super) fn reference(live: &Live) -> ObjectReference {
 /// The last revision of a blueprint that could run, looked for because the one that is there cannot.
 struct LastGood {
     revisions: Revisions,
+    definitions: Definitions,
+    live: Arc<Live>,
+    name: BlueprintName,
+    version: String,
+    /// Only those before this one.
+    before: Option<u64>,
     blueprint: String,
     compiler: Arc<dyn Compiler>,
     identity: Identity,
@@ -374,7 +396,9 @@ impl LastGood {
     async fn find(&self) -> Result<Option<(Compiled, Kept)>, Trouble> {
         let known = self.revisions.known(&self.blueprint).await?;
         let all: BTreeMap<_, _> = known.iter().map(|(it, about)| (it.name.clone(), about.clone())).collect();
-        for (revision, _) in known.into_iter().rev().take(5) {
+        let earlier =
+            known.into_iter().filter(|(it, _)| self.before.is_none_or(|before| it.ordinal < before));
+        for (revision, _) in earlier.rev().take(5) {
             let (revision, content) = match self.revisions.read(&self.blueprint, &revision.name).await {
                 Ok(Some(found)) => found,
                 Err(Trouble::Api(error)) => return Err(Trouble::Api(error)),
@@ -386,6 +410,9 @@ impl LastGood {
             let compiled =
                 self.machine.spawn_blocking(move || compiler.compile(&identity, &content.sources).compiled);
             if let Ok(Some(mut compiled)) = compiled.await {
+                if self.is_refused(&compiled, &revision).await {
+                    continue;
+                }
                 if !same_library {
                     compiled.blueprint.rollout.get_or_insert(Rollout::CAREFUL);
                 }
@@ -393,5 +420,22 @@ impl LastGood {
             }
         }
         Ok(None)
+    }
+
+    /// Whether a definition may not be as this revision wants it: then it never became active.
+    async fn is_refused(&self, compiled: &Compiled, revision: &Revision) -> bool {
+        let maker = Maker {
+            blueprint: self.name.to_string(),
+            uid: self.live.uid.clone(),
+            ordinal: revision.ordinal,
+            version: self.version.clone(),
+        };
+        for draft in &compiled.crds {
+            let wanted = Wanted { policy: policy(&self.live), draft: draft.clone(), maker: maker.clone() };
+            if self.definitions.refuses(&wanted).await {
+                return true;
+            }
+        }
+        false
     }
 }

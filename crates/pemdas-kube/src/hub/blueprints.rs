@@ -29,6 +29,7 @@ use super::{
     past::{Past, no_sources},
     reports::{Report, STATUS_ANNOTATION},
     rollout::Rolling,
+    upcoming::Upcoming,
 };
 use crate::{
     compile::{Compiled, Problem, Verdict},
@@ -83,6 +84,8 @@ pub(super) struct Running {
     pub(super) roots: Vec<(KindKey, String)>,
     /// By owned kind: the name of its definition.
     pub(super) owned: BTreeMap<String, String>,
+    /// By definition: the digest of what was drafted.
+    pub(super) drafts: BTreeMap<String, Digest>,
     /// The definitions, where people are to install them.
     pub(super) published: Option<String>,
     definitions: Vec<(Kept, Task)>,
@@ -112,6 +115,8 @@ pub(super) struct Loaded {
     /// Its ConfigMap is not there any more: it only removes what it made.
     pub(super) gone: bool,
     pub(super) running: Option<Running>,
+    /// A later revision that waits for its definitions.
+    pub(super) upcoming: Option<Box<Upcoming>>,
     /// What is told of definitions that are not as drafted, by their name.
     pub(super) definitions: BTreeMap<String, String>,
     /// What the account may not do.
@@ -153,6 +158,7 @@ impl Loaded {
             idle: false,
             gone: false,
             running: None,
+            upcoming: None,
             definitions: BTreeMap::new(),
             missing: Vec::new(),
             reviewed: false,
@@ -174,6 +180,7 @@ impl Loaded {
     /// Its ConfigMap is not there any more; if it comes back, it is read anew.
     pub(super) fn is_gone(&mut self) {
         self.gone = true;
+        self.upcoming = None;
         self.sources = no_sources();
         self.tended = 0;
     }
@@ -311,7 +318,7 @@ impl Hub {
         let Some(compiled) = verdict.compiled else {
             tracing::warn!(blueprint = %name, "a blueprint has errors; its last good revision runs on");
             if !runs && !mutant!(LastGoodUnsought) {
-                self.find_last_good(name, number, &identity);
+                self.find_last_good(name, number, &identity, None);
             }
             return;
         };
@@ -339,8 +346,8 @@ impl Hub {
         match stored {
             Ok(kept) => {
                 loaded.problems.retain(|it| it.code != UNSTORED);
-                loaded.revisions = kinds_of(kept.all);
-                self.run_revision(name, compiled, &kept.revision);
+                loaded.revisions = kinds_of(kept.all.clone());
+                self.activate(name, compiled, &kept);
             }
             Err(message) => {
                 tracing::warn!(blueprint = %name, message, "a revision cannot be kept, and so it is not run");
@@ -364,7 +371,7 @@ impl Hub {
         match found {
             Some((compiled, kept)) => {
                 loaded.revisions = kinds_of(kept.all);
-                self.run_revision(name, compiled, &kept.revision);
+                self.run_revision(name, compiled, &kept.revision, None);
             }
             None => {
                 loaded.idle = true;
@@ -386,16 +393,18 @@ impl Hub {
         loaded.problems.push(Problem { code, place, message, hint, error: true });
         let (runs, identity) = (loaded.running.is_some(), live_account(&loaded.live, &name.namespace));
         if !runs && !mutant!(LastGoodUnsought) {
-            self.find_last_good(name, number, &identity);
+            self.find_last_good(name, number, &identity, None);
         }
         self.report_soon();
     }
 
-    fn run_revision(
+    /// A revision becomes active, with the definitions that were looked after while it waited for them.
+    pub(super) fn run_revision(
         &mut self,
         name: &BlueprintName,
         compiled: Compiled,
         stored: &crate::revisions::Revision,
+        definitions: Option<Vec<(Kept, Task)>>,
     ) {
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
         let ordinal = stored.ordinal;
@@ -417,7 +426,7 @@ impl Hub {
             self.beside.teller.tell(reference(&loaded.live), event);
         }
         let kinds = needs::kinds(&compiled.blueprint);
-        let definitions = self.keep_definitions(name, &compiled, stored);
+        let definitions = definitions.unwrap_or_else(|| self.keep_definitions(name, &compiled, stored));
         let published = self.published(name, &compiled, stored);
         let running = Running { published, ..self.made_ready(compiled, revision, definitions) };
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
@@ -457,6 +466,10 @@ impl Hub {
             let text = |at: &str| it.pointer(at).and_then(Value::as_str).map(str::to_owned);
             Some((text("/spec/names/kind")?, text("/metadata/name")?))
         });
+        let drafts = compiled.crds.iter().filter_map(|it| {
+            let name = it.pointer("/metadata/name").and_then(Value::as_str)?;
+            Some((name.to_owned(), Digest::of(&[], it)))
+        });
         let roots = compiled.blueprint.nodes.iter().filter_map(|(root, node)| {
             let (api_version, kind) = compiled.blueprint.kind_of_root(&node.body)?;
             Some((KindKey::new(&api_version, &kind), root.clone()))
@@ -464,6 +477,7 @@ impl Hub {
         Running {
             roots: roots.collect(),
             owned: owned.collect(),
+            drafts: drafts.collect(),
             programs: programs(&compiled, &revision),
             evaluations: Evaluations::start(&self.settings.machine, compiled.evaluator, post, metrics),
             blueprint: compiled.blueprint,
@@ -554,7 +568,7 @@ fn unreadable(why: &Unreadable) -> Verdict {
 }
 
 /// What an Event about a ConfigMap refers to.
-fn reference(live: &Live) -> ObjectReference {
+pub(super) fn reference(live: &Live) -> ObjectReference {
     ObjectReference {
         api_version: Some("v1".to_owned()),
         kind: Some("ConfigMap".to_owned()),

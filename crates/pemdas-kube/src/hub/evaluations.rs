@@ -85,7 +85,7 @@ impl Evaluations {
 fn evaluated(answer: &Answer) -> Evaluated {
     match answer {
         Answer::Value(_) => Evaluated::value,
-        Answer::Missing(_) | Answer::Error(_) => Evaluated::error,
+        Answer::Partial(..) | Answer::Missing(_) | Answer::Error(_) => Evaluated::error,
         Answer::Unknown(_) => Evaluated::killed,
     }
 }

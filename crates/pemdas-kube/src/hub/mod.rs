@@ -16,6 +16,7 @@
 //! | `reports` | what people are told on the ConfigMap of a blueprint |
 //! | `rollout` | a new revision over the instances |
 //! | `runway` | who may write now |
+//! | `upcoming` | a revision that waits for its definitions |
 //! | `rest` | what is known of instances that nothing happens to |
 
 mod actions;
@@ -33,6 +34,7 @@ mod rest;
 mod rollout;
 mod runway;
 mod turn;
+mod upcoming;
 mod views;
 
 use std::{
@@ -137,8 +139,8 @@ enum Event {
     Unstored(BlueprintName, u64, String),
     /// The last revision of a blueprint that can run, if any can.
     LastGood(BlueprintName, u64, Option<Box<(Compiled, Kept)>>),
-    /// How it stands with a definition.
-    Definition(BlueprintName, String, Standing),
+    /// How it stands with a definition, as a revision wants it.
+    Definition(BlueprintName, String, String, Standing),
     /// What an account may not do.
     Reviewed(BlueprintName, Vec<String>),
     /// Time to ask again for what a blueprint was not allowed.
@@ -293,7 +295,11 @@ impl Hub {
             Event::ReadAgain(name, number) => self.read_again(&name, number),
             Event::Unstored(name, number, message) => self.unstored(&name, number, message),
             Event::LastGood(name, number, found) => self.last_good(&name, number, found.map(|it| *it)),
-            Event::Definition(name, crd, standing) => self.definition(&name, &crd, standing),
+            Event::Definition(name, revision, crd, standing) => {
+                if !self.upcoming_definition(&name, &revision, &crd, &standing) {
+                    self.definition(&name, &revision, &crd, standing);
+                }
+            }
             Event::Reviewed(name, missing) => self.reviewed(name, missing),
             Event::Review(name) => {
                 if let Some(loaded) = self.blueprints.get_mut(&name) {

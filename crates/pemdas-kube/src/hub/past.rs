@@ -255,7 +255,7 @@ impl Hub {
             loaded.is_gone();
             loaded.number = number;
             self.blueprints.insert(name.clone(), loaded);
-            self.find_last_good(&name, number, &identity);
+            self.find_last_good(&name, number, &identity, None);
         }
     }
 

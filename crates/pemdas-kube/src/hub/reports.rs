@@ -124,7 +124,7 @@ fn has_seen_all(views: &Views, name: &BlueprintName, loaded: &Loaded) -> bool {
 impl Loaded {
     /// Whether there is something to tell: it was read, and if it is sound, its revision is kept.
     fn is_known(&self) -> bool {
-        self.read && (self.running.is_some() || self.is_broken())
+        self.read && (self.running.is_some() || self.upcoming.is_some() || self.is_broken())
     }
 
     /// Whether what was told is of another revision, or of other problems.
@@ -136,6 +136,8 @@ impl Loaded {
     fn status(&self, tally: Tally, rivals: Option<&BTreeMap<String, String>>) -> Value {
         let mut definitions = self.definitions.clone();
         definitions.extend(rivals.cloned().unwrap_or_default());
+        let waits = self.upcoming.iter().flat_map(|it| it.waits());
+        definitions.extend(waits.map(|(crd, why)| (crd.clone(), why)));
         let mut status = json!({
             "revision": self.running.as_ref().map(|it| it.revision.name.clone()),
             "ordinal": self.running.as_ref().map(|it| it.revision.ordinal),
@@ -147,6 +149,9 @@ impl Loaded {
         });
         if !self.namespaces.is_empty() {
             status["namespaces"] = json!(self.namespaces);
+        }
+        if let Some(upcoming) = self.upcoming.as_ref().filter(|it| !it.waits().is_empty()) {
+            status["upcoming"] = upcoming.status();
         }
         if let Some(rollout) = self.rolling.told() {
             status["rollout"] = rollout.clone();
@@ -209,7 +214,8 @@ impl Hub {
             }
             let live = loaded.live.clone();
             let status = loaded.status(tally, rivals.get(name));
-            let published = loaded.running.as_ref().and_then(|it| it.published.clone());
+            let upcoming = loaded.upcoming.as_ref().and_then(|it| it.published().cloned());
+            let published = upcoming.or_else(|| loaded.running.as_ref()?.published.clone());
             // An instance whose root is the ConfigMap itself holds it with finalizers of its own.
             let own = loaded.running.as_ref().is_some_and(|it| it.programs.contains_key(OWN_ROOT));
             let unknown = !seen_all && live.finalizers.contains(BLUEPRINT_FINALIZER) && !mutant!(HeldOnSight);

@@ -27,7 +27,7 @@ impl Engine {
             self.told = None;
             let answer = match self.rendered(call) {
                 Ok(answer) => {
-                    if let Rendered::Value(value) = &answer {
+                    if let Rendered::Value(value) | Rendered::Partial(value, _) = &answer {
                         bytes += weight(value);
                     }
                     answer
@@ -72,21 +72,28 @@ impl Engine {
             Form::Identity => {
                 let record = self.kept(value)?;
                 let metadata = make::static_access(record, [LocIdent::from("metadata")]);
-                self.fields_alone(metadata, Some(&IDENTITY), true)
+                self.fields_alone(metadata, Some(&IDENTITY), None).map(|(fields, _)| fields)
             }
-            Form::Fields => self.fields_alone(value, None, false),
+            Form::Fields => {
+                let (fields, failed) = self.fields_alone(value, None, Some(call))?;
+                return Ok(match failed {
+                    Some(why) => Rendered::Partial(fields, why),
+                    None => Rendered::Value(fields),
+                });
+            }
             _ => self.export(value),
         };
         rendered.map(Rendered::Value)
     }
 
-    /// The fields of a record, each evaluated by itself. Nothing else of it is evaluated.
+    /// The fields of a record, each evaluated by itself. Nothing else of it is evaluated. Where some may fail, `call` is
+    /// what they answer: then why the first of them does, unless something that it reads is missing.
     fn fields_alone(
         &mut self,
         record: NickelValue,
         only: Option<&[&str]>,
-        all_must: bool,
-    ) -> Result<Value, Failure> {
+        call: Option<&RenderCall>,
+    ) -> Result<(Value, Option<String>), Failure> {
         let record = self.kept(record)?;
         let names: Vec<LocIdent> = match self.whnf(record.clone())?.value.content_ref() {
             ValueContentRef::Record(Container::Alloc(data)) => {
@@ -105,7 +112,7 @@ impl Engine {
                 )));
             }
         };
-        let mut fields = Map::new();
+        let (mut fields, mut failed) = (Map::new(), None);
         for name in names {
             if only.is_some_and(|only| !only.contains(&name.label())) {
                 continue;
@@ -114,12 +121,18 @@ impl Engine {
                 Ok(value) => {
                     fields.insert(name.label().to_owned(), value);
                 }
-                Err(failure) if all_must || failure.is_transient() => return Err(failure),
+                Err(failure) if failure.is_transient() => return Err(failure),
                 // What cannot be evaluated is left out. Out of fuel, so is everything after it.
-                Err(_) => {}
+                Err(failure) => match call.map(|call| self.explained(call, &failure)) {
+                    None => return Err(failure),
+                    Some(Rendered::Error(why)) if failed.is_none() => {
+                        failed = Some(format!("{}: {why}", name.label()));
+                    }
+                    Some(_) => {}
+                },
             }
         }
-        Ok(Value::Object(fields))
+        Ok((Value::Object(fields), failed))
     }
 
     /// The input with a contract applied, or why it does not fit.

@@ -40,3 +40,5 @@ pub const TOO_LARGE: &str = "PM0229";
 pub const IMPORTED_NAME: &str = "PM0230";
 /// A field of the root that its contract does not have.
 pub const UNKNOWN_FIELD: &str = "PM0231";
+/// A field of a status that its contract does not have.
+pub const UNKNOWN_STATUS: &str = "PM0232";

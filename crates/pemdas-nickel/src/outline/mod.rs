@@ -20,6 +20,7 @@ mod reads;
 mod root_fields;
 mod scopes;
 mod shapes;
+mod status_fields;
 mod template_tree;
 mod trees;
 
@@ -126,6 +127,7 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
         outliner.diagnostics.extend(check_conversions(evaluator, blueprint, &drafts));
         outliner.diagnostics.append(&mut drafts.diagnostics);
         outliner.diagnostics.extend(root_fields::check(blueprint, &drafts.kinds));
+        outliner.diagnostics.extend(status_fields::check(&trees, blueprint, &drafts.kinds));
         let versions = blueprint.kinds.values_mut().flat_map(|it| it.versions.values_mut());
         for contract in versions.filter_map(|it| it.spec.as_mut()) {
             contract.fits = drafts.fits.remove(&contract.path);

@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 
 use super::against::{self, Given};
 use super::compatibility::{self, changes};
+use super::difference::{Effect, differences};
 use super::gap::Side;
+use super::schema::{Schema, Type};
 use crate::digest::Digest;
 
 /// On a definition: who made it, and from what.
@@ -112,6 +114,43 @@ pub fn contested(name: &str, message: &str) -> Verdict {
     Verdict::Refused(vec![format!(
         "{name} was changed by somebody else, whose fields are left alone: {message}"
     )])
+}
+
+/// Whether a definition serves what is drafted, as it is or compatibly: the API server accepts and keeps all that the draft accepts,
+/// and fills in nothing that the draft does not know. Otherwise a contract is broken by what no owner of an object can change: a
+/// field that it requires is dropped, or one that it does not know is there again after each write.
+#[must_use]
+pub fn serves(draft: &Value, live: &Value) -> bool {
+    let (Some(wanted), Some(given)) = (Given::read(draft), Given::read(live)) else { return false };
+    let whole = |it: &Given| [it.group.clone(), it.kind.clone(), it.plural.clone(), it.scope.clone()];
+    whole(&wanted) == whole(&given)
+        && wanted.versions.iter().filter(|(_, it)| it.served).all(|(name, wanted)| {
+            let given = given.versions.get(name).filter(|it| it.served);
+            given.is_some_and(|given| keeps(&wanted.schema, &given.schema))
+        })
+}
+
+/// Whether what one schema accepts is accepted and kept as it is by another.
+fn keeps(wanted: &Schema, given: &Schema) -> bool {
+    let differ = differences(wanted, given, "");
+    let refused = differ.iter().any(|it| it.effect != Effect::Looser && !compatibility::is_own(&it.path));
+    !refused && !fills_in(wanted, given)
+}
+
+/// Whether a schema has a default for a field that another one does not know.
+fn fills_in(wanted: &Schema, given: &Schema) -> bool {
+    match (&wanted.of, &given.of) {
+        (Type::Record(wanted), Type::Record(given)) => {
+            given.fields.iter().any(|(name, field)| match wanted.fields.get(name) {
+                Some(known) => fills_in(&known.schema, &field.schema),
+                None => !wanted.open && field.schema.default.is_some(),
+            })
+        }
+        (Type::List(wanted), Type::List(given)) | (Type::Dictionary(wanted), Type::Dictionary(given)) => {
+            fills_in(wanted, given)
+        }
+        _ => false,
+    }
 }
 
 /// A definition that we keep up to date.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Maker, Policy, Verdict, judge, published};
+use super::{Maker, Policy, Verdict, judge, published, serves};
 
 fn maker(ordinal: u64) -> Maker {
     Maker { blueprint: "ns/one".to_owned(), uid: "u1".to_owned(), ordinal, version: "0.10.0".to_owned() }
@@ -77,6 +77,31 @@ fn an_incompatible_change_is_refused_with_the_reason() {
     let there = live(&a_and_b(), Some(&maker(1)));
     let Verdict::Refused(why) = create(&a(), Some(&there), &maker(2)) else { panic!() };
     assert_eq!(why, ["v1 spec.b: the field is gone (needs a new version and a conversion)"]);
+}
+
+#[test]
+fn a_definition_serves_what_it_keeps_as_it_is() {
+    let with = |b: Value| draft(json!({ "a": { "type": "string" }, "b": b }));
+    let required = |draft: Value| {
+        let mut draft = draft;
+        let spec = "/spec/versions/0/schema/openAPIV3Schema/properties/spec";
+        draft.pointer_mut(spec).unwrap()["required"] = json!(["b"]);
+        draft
+    };
+    let plain = || with(json!({ "type": "string" }));
+    assert!(serves(&a(), &live(&a(), None)));
+    assert!(serves(&a(), &live(&plain(), None)), "nobody has to set it");
+    assert!(serves(&required(plain()), &live(&plain(), None)), "the contract alone asks for it");
+    assert!(!serves(&plain(), &live(&a(), None)), "it is dropped");
+    assert!(!serves(&required(plain()), &live(&a(), None)), "it is required, and dropped");
+    assert!(!serves(&a(), &live(&required(plain()), None)), "it has to be set, and must not be");
+    let defaulted = with(json!({ "type": "string", "default": "x" }));
+    assert!(!serves(&a(), &live(&defaulted, None)), "it is there again after each write");
+    let short = with(json!({ "type": "string", "maxLength": 3 }));
+    assert!(serves(&short, &live(&plain(), None)) && !serves(&plain(), &live(&short, None)));
+    let mut unserved = live(&a(), None);
+    unserved["spec"]["versions"][0]["served"] = json!(false);
+    assert!(!serves(&a(), &unserved));
 }
 
 #[test]

@@ -17,7 +17,12 @@ use crate::ledger::End;
 use crate::shape::Shape;
 use crate::world::{CLAIM_ANNOTATION, Fact, ObjectKey, ROOT_LABEL, Refusal, WriteOutcome};
 
-fn answering(lab: &mut Lab, path: &str, reads: &[&str], run: impl Fn(&Value) -> Value + 'static) -> Function {
+pub(super) fn answering(
+    lab: &mut Lab,
+    path: &str,
+    reads: &[&str],
+    run: impl Fn(&Value) -> Value + 'static,
+) -> Function {
     lab.function(path, reads, move |the| Answer::Value(run(the)))
 }
 
@@ -25,11 +30,11 @@ fn note(name: &str, spec: &Value) -> Value {
     json!({ "apiVersion": "example.com/v1", "kind": "Note", "metadata": { "name": name }, "spec": spec })
 }
 
-fn status(sim: &Sim) -> Value {
+pub(super) fn status(sim: &Sim) -> Value {
     sim.root().map_or(Value::Null, |it| it.body["status"].clone())
 }
 
-fn condition(sim: &Sim, kind: &str) -> Value {
+pub(super) fn condition(sim: &Sim, kind: &str) -> Value {
     let status = status(sim);
     let all = status["conditions"].as_array().cloned().unwrap_or_default();
     all.into_iter().find(|it| it["type"] == kind).unwrap_or_default()

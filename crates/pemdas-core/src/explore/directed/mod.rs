@@ -5,8 +5,10 @@ mod contradictions;
 mod memory;
 mod need;
 mod objects;
+mod order;
 mod removal;
 mod report;
+mod told;
 
 use crate::explore::lab::{Lab, key, kind};
 use crate::explore::sim::Sim;
@@ -53,6 +55,12 @@ use objects::{
     what_another_instance_claims_is_not_touched, what_goes_away_again_and_again_is_made_with_a_growing_pause,
     what_is_looked_up_is_not_looked_up_again,
 };
+use order::{
+    a_once_that_has_ended_passes_the_order_on, a_once_without_an_object_passes_the_order_on,
+    a_state_passes_the_order_on, an_absence_passes_the_order_on, what_has_no_members_passes_the_order_on,
+    what_is_not_needed_does_not_pass_on_what_it_waits_for, what_is_not_needed_passes_the_order_on,
+    what_picks_nothing_passes_the_order_on, what_was_scaled_up_in_order_is_scaled_down_in_order,
+};
 use removal::{
     a_broken_blueprint_blocks_no_removal_and_skips_nothing,
     a_deletion_does_not_wait_for_conditions_that_are_not_its_own, a_deletion_without_order_ends,
@@ -77,6 +85,10 @@ use report::{
     what_is_observed_is_read_and_never_written,
 };
 use serde_json::Value;
+use told::{
+    a_function_of_the_status_that_fails_is_told, a_removal_that_is_held_up_is_told,
+    an_author_who_lowers_ready_is_quoted,
+};
 
 #[expect(clippy::needless_pass_by_value, reason = "a literal at every call")]
 fn at_rest(labs: &[Lab], spec: Value) -> Sim {
@@ -233,4 +245,16 @@ properties! {
     an_order_of_removal_may_come_and_go,
     what_is_needed_is_found_whatever_the_names,
     what_is_needed_late_is_made_and_goes,
+    a_once_that_has_ended_passes_the_order_on,
+    a_once_without_an_object_passes_the_order_on,
+    a_state_passes_the_order_on,
+    an_absence_passes_the_order_on,
+    what_has_no_members_passes_the_order_on,
+    what_is_not_needed_does_not_pass_on_what_it_waits_for,
+    what_is_not_needed_passes_the_order_on,
+    what_picks_nothing_passes_the_order_on,
+    what_was_scaled_up_in_order_is_scaled_down_in_order,
+    a_function_of_the_status_that_fails_is_told,
+    a_removal_that_is_held_up_is_told,
+    an_author_who_lowers_ready_is_quoted,
 }

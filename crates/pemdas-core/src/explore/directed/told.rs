@@ -1,0 +1,122 @@
+//! What people are told where nothing would say it by itself: functions that fail, conditions that lower `Ready`, removals that
+//! somebody holds up.
+
+use std::{cell::RefCell, rc::Rc};
+
+use serde_json::json;
+
+use super::{
+    at_rest,
+    clauses::{answering, condition, status},
+    clean, delete_root,
+};
+use crate::{
+    action::{Action, Event},
+    evaluate::Answer,
+    explore::{lab::key, sim::Sim, zoo::chain},
+};
+
+/// Writes down the Events that are told from now on.
+fn listen(sim: &mut Sim) -> Rc<RefCell<Vec<Event>>> {
+    let heard = Rc::new(RefCell::new(Vec::new()));
+    let into = heard.clone();
+    sim.watcher = Some(Rc::new(move |_, action| {
+        if let Action::Event(event) = action {
+            into.borrow_mut().push(event.clone());
+        }
+        None
+    }));
+    heard
+}
+
+pub(super) fn a_removal_that_is_held_up_is_told() {
+    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
+    let held = key("Thing", "a-b");
+    let mut live = (**sim.live(&held).unwrap()).clone();
+    live.finalizers.insert("example.com/theirs".to_owned());
+    sim.cluster.store(live);
+    let heard = listen(&mut sim);
+    delete_root(&mut sim);
+    sim.settle();
+    assert_eq!(condition(&sim, "Ready")["status"], "False");
+    let reconciling = condition(&sim, "Reconciling");
+    assert_eq!((&reconciling["status"], &reconciling["reason"]), (&json!("True"), &json!("Removing")));
+    let message = reconciling["message"].as_str().unwrap();
+    assert!(message.contains("a-b") && message.contains("example.com/theirs"), "{message}");
+    let told = heard.borrow().clone();
+    assert!(told.len() == 1 && told[0].warning && told[0].message == message, "{told:?}");
+    let version = sim.cluster.version;
+    sim.settle();
+    assert_eq!(sim.cluster.version, version, "it is told once");
+    // Another process finds it told.
+    sim.crash();
+    sim.settle();
+    assert!(sim.cluster.version == version && heard.borrow().len() == 1, "{:?}", heard.borrow());
+    let mut live = (**sim.live(&held).unwrap()).clone();
+    live.finalizers.clear();
+    sim.cluster.store(live);
+    sim.settle();
+    assert!(sim.root().is_none() && sim.claimed().is_empty());
+    clean(&sim);
+}
+
+/// Nobody is told that it is ready while its author says that it is not, and everybody once it is.
+pub(super) fn an_author_who_lowers_ready_is_quoted() {
+    let mut lab = chain();
+    let function = answering(
+        &mut lab,
+        "nodes.app.conditions",
+        &["root.spec"],
+        |the| json!({ "Ready": { "status": the["root"]["spec"]["day"], "reason": "Night", "message": "it is dark" } }),
+    );
+    lab.node("app").conditions = Some(function);
+    let mut sim = Sim::new(&[lab], &json!({ "v": 1, "day": false }));
+    let heard = listen(&mut sim);
+    assert!(sim.settle());
+    let told = |event: &Event| format!("{} {}", event.reason, event.message);
+    let all = || heard.borrow().iter().map(told).collect::<Vec<_>>();
+    assert_eq!(all(), ["NotReady Night: it is dark"]);
+    sim.set_spec(&json!({ "v": 1, "day": true }));
+    sim.settle();
+    assert_eq!(all()[1..], ["Ready everything that is needed is ready"]);
+    assert_eq!(condition(&sim, "Ready")["status"], "True");
+    clean(&sim);
+}
+
+pub(super) fn a_function_of_the_status_that_fails_is_told() {
+    for clause in ["status", "conditions"] {
+        for partly in [false, true] {
+            let mut lab = chain();
+            let path = format!("nodes.app.{clause}");
+            let function =
+                lab.function(&path, &["root.spec"], move |the| match the["root"]["spec"]["bad"] == true {
+                    true if partly => Answer::Partial(json!({ "good": true }), "bad: no".to_owned()),
+                    true => Answer::Error("bad: no".to_owned()),
+                    false => Answer::Value(json!({ "good": true })),
+                });
+            match clause {
+                "status" => lab.node("app").status = Some(function),
+                _ => lab.node("app").conditions = Some(function),
+            }
+            let mut sim = at_rest(&[lab], json!({ "v": 1 }));
+            let heard = listen(&mut sim);
+            sim.set_spec(&json!({ "v": 1, "bad": true }));
+            assert!(sim.settle());
+            let ready = condition(&sim, "Ready");
+            assert_eq!((&ready["status"], &ready["reason"]), (&json!("False"), &json!("StatusFailed")));
+            assert_eq!(ready["message"], "bad: no");
+            assert_eq!(heard.borrow().len(), 1, "{:?}", heard.borrow());
+            assert!(heard.borrow()[0].warning && heard.borrow()[0].reason == "StatusFailed");
+            let left = if clause == "status" {
+                status(&sim)["good"] == true
+            } else {
+                condition(&sim, "good")["status"] == "True"
+            };
+            assert_eq!(left, partly, "what can be told is told: {:#}", status(&sim));
+            sim.set_spec(&json!({ "v": 1 }));
+            sim.settle();
+            assert_eq!(condition(&sim, "Ready")["status"], "True");
+            clean(&sim);
+        }
+    }
+}
