@@ -7,6 +7,7 @@ mod need;
 mod objects;
 mod removal;
 mod report;
+mod shapes;
 
 use crate::explore::lab::{Lab, key, kind};
 use crate::explore::sim::Sim;
@@ -74,6 +75,10 @@ use report::{
     what_is_observed_is_read_and_never_written,
 };
 use serde_json::Value;
+use shapes::{
+    a_node_may_observe_an_object_for_each_member, a_shape_may_read_the_object_that_it_is_about,
+    an_edge_that_allows_absence_does_not_wait_for_an_object,
+};
 
 #[expect(clippy::needless_pass_by_value, reason = "a literal at every call")]
 fn at_rest(labs: &[Lab], spec: Value) -> Sim {
@@ -225,4 +230,7 @@ properties! {
     an_order_of_removal_may_come_and_go,
     what_is_needed_is_found_whatever_the_names,
     what_is_needed_late_is_made_and_goes,
+    a_node_may_observe_an_object_for_each_member,
+    a_shape_may_read_the_object_that_it_is_about,
+    an_edge_that_allows_absence_does_not_wait_for_an_object,
 }
