@@ -121,15 +121,15 @@ impl Pass<'_> {
             return Found::Unknown(format!("{precursor} is not needed"));
         };
         let members = || view.members.iter().filter(|(key, _)| !edge.each || **key == slot.member);
+        let optional =
+            matches!(self.program.node(precursor).map(|it| &it.body), Some(Body::Observe(it)) if it.optional);
         let found = if !view.members_known && view.collection {
             Found::Unknown(format!("the members of {precursor} are not known"))
         } else if view.collection && !edge.each {
-            together(precursor, members())
+            together(precursor, members(), optional)
         } else {
             members().next().map_or(Found::Absent, |(_, it)| it.found.clone())
         };
-        let optional =
-            matches!(self.program.node(precursor).map(|it| &it.body), Some(Body::Observe(it)) if it.optional);
         match found {
             Found::Absent if optional => Found::Present(Data::from(Value::Null)),
             found => found,
@@ -167,7 +167,7 @@ impl Pass<'_> {
         if precursor == self.program.root {
             let Some(until) = &edge.until else { return (Truth::True, Vec::new()) };
             let found = Found::Present(self.root_body());
-            let judgement = self.judge(until, &found, edges, each);
+            let judgement = self.judge(until, &found, edges, each, None);
             return (judgement.truth, vec![Cause::Waits { on, reasons: judgement.why }]);
         }
         if wants_absence(edge) && self.is_made(precursor) {
@@ -221,7 +221,7 @@ impl Pass<'_> {
         let mut causes = Vec::new();
         for (key, member) in members {
             let on = Slot::new(precursor, &key);
-            let (truth, reasons) = self.member_edge(precursor, edge, &member, edges, each);
+            let (truth, reasons) = self.member_edge(precursor, &key, edge, &member, edges, each);
             open = open.and(truth);
             if truth != Truth::True {
                 causes.push(Cause::Waits { on, reasons });
@@ -286,6 +286,7 @@ impl Pass<'_> {
     fn member_edge(
         &mut self,
         precursor: &str,
+        key: &str,
         edge: &SequenceEdge,
         member: &Member,
         edges: &Edges,
@@ -327,7 +328,17 @@ impl Pass<'_> {
                 return (Truth::from(ended).and(member.settled.or(ended.into())), own(member));
             }
         }
-        let judgement = self.judge(until, &member.found, edges, each);
+        let judgement = match self.shape_of(until, edges, each, None) {
+            Ok(shape) if shape.names_absence() && self.is_absent(precursor, key, member) => {
+                let judgement = self.judge_shape(&shape, &Found::Absent);
+                if judgement.truth == Truth::True {
+                    return (Truth::True, Vec::new());
+                }
+                judgement
+            }
+            Ok(shape) => self.judge_shape(&shape, &member.found),
+            Err(not_yet) => not_yet,
+        };
         let settled = if once { Truth::from(member.end.is_some()) } else { member.settled };
         let settled = if mutant!(UntilWithoutSettled) { Truth::True } else { settled };
         // What is not known because it waits itself says why in its own place.
@@ -364,37 +375,60 @@ impl Pass<'_> {
         }
     }
 
+    /// Whether a member of a node that makes or observes an object certainly has none: then nothing of it has to settle,
+    /// whatever it waits for itself.
+    fn is_absent(&self, precursor: &str, key: &str, member: &Member) -> bool {
+        let (Some(node), Some(object)) = (self.program.node(precursor), &member.key) else { return false };
+        match &node.body {
+            Body::Template(_) if node.once.is_none() => {
+                let made = self.claims_of(precursor).any(|(_, item)| item.claim.member == key);
+                !made && self.found_ours(object) == Found::Absent
+            }
+            Body::Observe(_) => member.found == Found::Absent,
+            _ => false,
+        }
+    }
+
     fn is_made(&self, name: &str) -> bool {
         self.program.node(name).is_some_and(|it| matches!(it.body, Body::Template(_)))
     }
 
-    /// Judges a shape on what was found. A function in its place sees what its carrier sees.
+    /// Judges a shape on what was found. A function in its place sees what its carrier sees: `own` is its object.
     pub(super) fn judge(
         &mut self,
         wanted: &WantedShape,
         found: &Found,
         edges: &Edges,
         each: Option<&Value>,
+        own: Option<&Found>,
     ) -> Judgement {
+        match self.shape_of(wanted, edges, each, own) {
+            Ok(shape) => self.judge_shape(&shape, found),
+            Err(not_yet) => not_yet,
+        }
+    }
+
+    fn shape_of(
+        &mut self,
+        wanted: &WantedShape,
+        edges: &Edges,
+        each: Option<&Value>,
+        own: Option<&Found>,
+    ) -> Result<Shape, Judgement> {
         let not_yet = |why: String| Judgement::unknown(Why::new(FieldPath::root(), why, "a shape"));
-        let shape = match &wanted.form {
-            WantedShapeForm::Native(shape) => shape.clone(),
-            WantedShapeForm::Contract(contract) => Shape::Contract(contract.path.clone()),
+        match &wanted.form {
+            WantedShapeForm::Native(shape) => Ok(shape.clone()),
+            WantedShapeForm::Contract(contract) => Ok(Shape::Contract(contract.path.clone())),
             WantedShapeForm::Function(function) => {
-                let answer = match self.the(function, edges, each, None) {
-                    Err(cause) => return not_yet(cause.to_string()),
-                    Ok(the) => self.ask(function, Form::Whole, &the),
-                };
-                match answer {
-                    Asked::Value(value) => match Shape::from_value(value.value()) {
-                        Ok(shape) => shape,
-                        Err(problem) => return not_yet(problem.to_string()),
-                    },
-                    Asked::Unknown(why) | Asked::Error(why) => return not_yet(why),
+                let the = self.the(function, edges, each, own).map_err(|cause| not_yet(cause.to_string()))?;
+                match self.ask(function, Form::Whole, &the) {
+                    Asked::Value(value) => {
+                        Shape::from_value(value.value()).map_err(|problem| not_yet(problem.to_string()))
+                    }
+                    Asked::Unknown(why) | Asked::Error(why) => Err(not_yet(why)),
                 }
             }
-        };
-        self.judge_shape(&shape, found)
+        }
     }
 
     pub(super) fn judge_shape(&mut self, shape: &Shape, found: &Found) -> Judgement {
@@ -419,12 +453,17 @@ fn wants_absence(edge: &SequenceEdge) -> bool {
     matches!(&edge.until, Some(WantedShape { form: WantedShapeForm::Native(Shape::Absent), .. }))
 }
 
-/// The members of a collection as one record; not known if one of them is not.
-fn together<'m>(precursor: &str, members: impl Iterator<Item = (&'m String, &'m Box<Member>)>) -> Found {
+/// The members of a collection as one record; not known if one of them is not. One that may be missing is null then.
+fn together<'m>(
+    precursor: &str,
+    members: impl Iterator<Item = (&'m String, &'m Box<Member>)>,
+    optional: bool,
+) -> Found {
     let mut all = Vec::new();
     for (key, member) in members {
         match &member.found {
             Found::Present(live) => all.push((key.clone(), live.value().clone())),
+            Found::Absent if optional => all.push((key.clone(), Value::Null)),
             Found::Absent => return Found::Unknown(format!("{precursor}[{key}] is not there")),
             Found::Unknown(why) => return Found::Unknown(why.clone()),
         }

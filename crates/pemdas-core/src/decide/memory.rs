@@ -152,11 +152,11 @@ impl Pass<'_> {
         }
         let found = Found::Present(Data::Live(live.clone()));
         let done = match node.once.as_ref().and_then(|it| it.done.as_ref()) {
-            Some(wanted) => self.judge(wanted, &found, edges, each),
+            Some(wanted) => self.judge(wanted, &found, edges, each, Some(&found)),
             None => self.judge_shape(&Shape::Complete, &found),
         };
         let failed = match &node.fails {
-            Some(wanted) => self.judge(wanted, &found, edges, each).truth,
+            Some(wanted) => self.judge(wanted, &found, edges, each, Some(&found)).truth,
             None => self.judge_shape(&Shape::Failed, &found).truth,
         };
         let behind = self.behind(&live, node);

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::{
     Cause, Mode,
     edges::Edges,
+    inputs::{self, The},
     inventory::Item,
     pass::{Asked, Data, Found, Member, NodeView, Pass},
     reason,
@@ -213,7 +214,7 @@ impl Pass<'_> {
             let edges = self.edges(&slot, &node.before, each.as_ref());
             let mut member = Member::new(None);
             member.open = edges.open;
-            let answer = match self.the(function, &edges, each.as_ref(), None) {
+            let answer = match self.the_of_value(&slot, function, &edges, each.as_ref()) {
                 Err(cause) => Asked::Unknown(cause.to_string()),
                 Ok(the) => self.ask(function, Form::Whole, &the),
             };
@@ -227,7 +228,8 @@ impl Pass<'_> {
                 Asked::Unknown(text) => member = member.unknown(Cause::Unknown(text)),
             }
             if let (Some(ready), Truth::True) = (&node.ready, member.settled) {
-                let judgement = self.judge(ready, &member.found.clone(), &edges, each.as_ref());
+                let found = member.found.clone();
+                let judgement = self.judge(ready, &found, &edges, each.as_ref(), Some(&found));
                 member.ready = judgement.truth;
                 if judgement.truth != Truth::True {
                     member.causes.push(Cause::Shape(judgement.why));
@@ -237,6 +239,21 @@ impl Pass<'_> {
             view.members.insert(key, Box::new(member));
         }
         view
+    }
+
+    /// What the function of a value sees: it has no object of its own.
+    fn the_of_value<'v>(
+        &mut self,
+        slot: &Slot,
+        function: &Function,
+        edges: &'v Edges,
+        each: Option<&'v Value>,
+    ) -> Result<The<'v>, Cause> {
+        let mut the = self.the(function, edges, each, Some(&Found::Absent))?;
+        if inputs::reads_seed(function) {
+            the.seed = Some(self.seed(slot)?);
+        }
+        Ok(the)
     }
 
     /// Asks an `observe` or `absent` which object it means.
@@ -269,9 +286,49 @@ impl Pass<'_> {
 
     fn observed(&mut self, name: &str, node: &Node, observe: &Observe, need: Truth) -> NodeView {
         let mut view = NodeView::new(need);
+        if observe.by_selector {
+            self.selected(name, node, observe, &mut view);
+            return view;
+        }
+        for (member_key, each) in self.members(name, node, &mut view) {
+            let edges = self.edges(&Slot::new(name, &member_key), &node.before, each.as_ref());
+            let which = self
+                .which(&observe.function, &edges, each.as_ref())
+                .and_then(|it| Ok((self.kind_of(it.value())?, it)));
+            let mut member = match which {
+                Err(cause) => {
+                    if !view.collection {
+                        view.members_known = false;
+                        view.causes.push(cause.clone());
+                    }
+                    Member::new(None).unknown(cause)
+                }
+                Ok(((kind, namespace), which)) => match which.value().get("name").and_then(Value::as_str) {
+                    None => Member::new(None).unknown(Cause::stalled(reason::ERROR, "it gives no name")),
+                    Some(id) => {
+                        let key = ObjectKey::new(kind, namespace, id.to_owned());
+                        let live = self.facts.object(&key);
+                        let mut member = self.observed_object(node, live, &edges, each.as_ref(), &key);
+                        if live.is_none() && observe.optional {
+                            member.settled = edges.open;
+                            member.ready = edges.open;
+                            member.causes.clear();
+                        }
+                        member
+                    }
+                },
+            };
+            member.causes.splice(0..0, edges.causes);
+            view.members.insert(member_key, Box::new(member));
+        }
+        view
+    }
+
+    /// All objects that a selector picks.
+    fn selected(&mut self, name: &str, node: &Node, observe: &Observe, view: &mut NodeView) {
         let edges = self.edges(&Slot::new(name, ""), &node.before, None);
-        view.collection = observe.by_selector;
-        view.open = if observe.by_selector { edges.open } else { Truth::True };
+        view.collection = true;
+        view.open = edges.open;
         let which =
             self.which(&observe.function, &edges, None).and_then(|it| Ok((self.kind_of(it.value())?, it)));
         let ((kind, namespace), which) = match which {
@@ -279,57 +336,35 @@ impl Pass<'_> {
             Err(cause) => {
                 view.members_known = false;
                 view.causes.extend(edges.causes);
-                view.causes.push(cause.clone());
-                if !view.collection {
-                    view.members.insert(String::new(), Box::new(Member::new(None).unknown(cause)));
-                }
-                return view;
+                view.causes.push(cause);
+                return;
             }
         };
-        if observe.by_selector {
-            let named = which.value().get("namespace").is_some();
-            view.selects = Some((kind.clone(), named.then(|| namespace.clone())));
-            let selector = which.value().get("selector").cloned().unwrap_or_default();
-            let selector: Selector = serde_json::from_value(selector).unwrap_or_default();
-            let objects: Vec<_> = self
-                .facts
-                .objects_of(&kind)
-                .filter(|it| !named || it.key.namespace == namespace)
-                .filter(|it| selector.picks(|name| it.label(name)))
-                .take(MAX_MEMBERS + 1)
-                .collect();
-            for live in objects {
-                let id = if live.key.namespace.is_empty() {
-                    live.key.name.clone()
-                } else {
-                    format!("{}/{}", live.key.namespace, live.key.name)
-                };
-                let member = self.observed_object(node, Some(live), &edges, &live.key);
-                view.members.insert(id, Box::new(member));
-            }
-            if view.members.len() > MAX_MEMBERS {
-                view.members_known = false;
-                view.causes.push(Cause::stalled(reason::ERROR, "it picks too many objects"));
-            }
-            view.causes.extend(edges.causes);
-            return view;
+        let named = which.value().get("namespace").is_some();
+        view.selects = Some((kind.clone(), named.then(|| namespace.clone())));
+        let selector = which.value().get("selector").cloned().unwrap_or_default();
+        let selector: Selector = serde_json::from_value(selector).unwrap_or_default();
+        let objects: Vec<_> = self
+            .facts
+            .objects_of(&kind)
+            .filter(|it| !named || it.key.namespace == namespace)
+            .filter(|it| selector.picks(|name| it.label(name)))
+            .take(MAX_MEMBERS + 1)
+            .collect();
+        for live in objects {
+            let id = if live.key.namespace.is_empty() {
+                live.key.name.clone()
+            } else {
+                format!("{}/{}", live.key.namespace, live.key.name)
+            };
+            let member = self.observed_object(node, Some(live), &edges, None, &live.key);
+            view.members.insert(id, Box::new(member));
         }
-        let Some(id) = which.value().get("name").and_then(Value::as_str) else {
-            let cause = Cause::stalled(reason::ERROR, "it gives no name");
-            view.members.insert(String::new(), Box::new(Member::new(None).unknown(cause)));
-            return view;
-        };
-        let key = ObjectKey::new(kind, namespace, id.to_owned());
-        let live = self.facts.object(&key);
-        let mut member = self.observed_object(node, live, &edges, &key);
-        if live.is_none() && observe.optional {
-            member.settled = edges.open;
-            member.ready = edges.open;
-            member.causes.clear();
+        if view.members.len() > MAX_MEMBERS {
+            view.members_known = false;
+            view.causes.push(Cause::stalled(reason::ERROR, "it picks too many objects"));
         }
-        member.causes.splice(0..0, edges.causes);
-        view.members.insert(String::new(), Box::new(member));
-        view
+        view.causes.extend(edges.causes);
     }
 
     fn observed_object(
@@ -337,6 +372,7 @@ impl Pass<'_> {
         node: &Node,
         live: Option<&Arc<Live>>,
         edges: &Edges,
+        each: Option<&Value>,
         key: &ObjectKey,
     ) -> Member {
         let mut member = Member::new(Some(key.clone()));
@@ -353,7 +389,7 @@ impl Pass<'_> {
         } else {
             member.settled = edges.open;
         }
-        self.health(node, &mut member, edges, None);
+        self.health(node, &mut member, edges, each);
         member
     }
 
@@ -399,7 +435,8 @@ impl Pass<'_> {
         };
         member.found = Found::Present(Data::Live(live.clone()));
         if let Some(having) = &absent.having {
-            let judgement = self.judge(having, &member.found.clone(), edges, each);
+            let found = member.found.clone();
+            let judgement = self.judge(having, &found, edges, each, Some(&found));
             if judgement.truth == Truth::Unknown {
                 return member.unknown(Cause::Shape(judgement.why));
             }

@@ -57,7 +57,7 @@ impl Pass<'_> {
     pub(super) fn health(&mut self, node: &Node, member: &mut Member, edges: &Edges, each: Option<&Value>) {
         let found = member.found.clone();
         let judgement = match &node.ready {
-            Some(wanted) => self.judge(wanted, &found, edges, each),
+            Some(wanted) => self.judge(wanted, &found, edges, each, Some(&found)),
             None => self.judge_shape(&Shape::Ready, &found),
         };
         member.ready = if member.settled == Truth::True || mutant!(ReadyUnsettled) {
@@ -71,7 +71,7 @@ impl Pass<'_> {
         if let Some(fails) = &node.fails
             && (member.settled == Truth::True || mutant!(FailsUnsettled))
         {
-            let failed = self.judge(fails, &found, edges, each);
+            let failed = self.judge(fails, &found, edges, each, Some(&found));
             if failed.truth == Truth::True {
                 let live = match &found {
                     Found::Present(Data::Live(live)) => own_words(live),

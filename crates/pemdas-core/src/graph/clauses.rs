@@ -64,9 +64,10 @@ fn misplaced(clause: Clause, node: &Node) -> Option<(String, &'static str)> {
             != body)
             .then(|| (format!("this node has `{body}` already"), "a node is one thing: make it two nodes")),
         Clause::Also => None,
-        Clause::Before | Clause::ForEach => {
-            only(&[template, observe, absent, value]).or_else(|| of_states(clause, node))
-        }
+        Clause::Before => only(&[template, observe, absent, value]),
+        Clause::ForEach => only(&[template, observe, absent, value])
+            .or_else(|| of_states(node))
+            .or_else(|| selected_members(node)),
         Clause::Status | Clause::Conditions | Clause::Report => {
             only(&[Clause::Root]).or_else(|| foreign_root(node))
         }
@@ -87,17 +88,14 @@ fn misplaced(clause: Clause, node: &Node) -> Option<(String, &'static str)> {
                 .then(|| ("it goes with `once` or `state_of`".to_owned(), "add `once`, or leave it out"))
         }),
         Clause::Own | Clause::Conflict | Clause::Replace | Clause::OnDelete | Clause::OnImmutable => {
-            only(&[template]).or_else(|| of_states(clause, node))
+            only(&[template]).or_else(|| of_states(node))
         }
-        Clause::LateName => only(&[template, observe, absent]).or_else(|| of_states(clause, node)),
+        Clause::LateName => only(&[template, observe, absent]).or_else(|| of_states(node)),
     }
 }
 
 /// What belongs to the object cannot differ from state to state.
-fn of_states(clause: Clause, node: &Node) -> Option<(String, &'static str)> {
-    if clause == Clause::Before {
-        return None;
-    }
+fn of_states(node: &Node) -> Option<(String, &'static str)> {
     let object = node.state_of.as_ref()?;
     Some((format!("it belongs to the object, and the object's node is `{object}`"), "write it there"))
 }
@@ -110,6 +108,16 @@ fn foreign_root(node: &Node) -> Option<(String, &'static str)> {
             "only a root of an owned kind has a status that we may write".to_owned(),
             "what happens with a foreign root is told by Events and `pemdas explain`",
         )),
+    }
+}
+
+fn selected_members(node: &Node) -> Option<(String, &'static str)> {
+    match &node.body {
+        Body::Observe(observe) if observe.by_selector => Some((
+            "a selector picks its members itself".to_owned(),
+            "leave `for_each` out; or observe the object of each member by its name",
+        )),
+        _ => None,
     }
 }
 

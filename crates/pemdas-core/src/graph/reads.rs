@@ -31,8 +31,12 @@ struct Scope<'a> {
     before: &'a BTreeMap<String, SequenceEdge>,
     /// Whether these edges belong to a condition.
     of_condition: bool,
-    /// Whether it sees `self` and `seed`.
+    /// Whether it sees `self`.
     own: bool,
+    /// Whether it sees `seed`.
+    seed: bool,
+    /// Why it does not see them.
+    hint: &'static str,
     /// Whether it sees `each`, or why not.
     each: Result<(), &'static str>,
 }
@@ -44,6 +48,14 @@ struct Checker<'a> {
 }
 
 const NO_FOR_EACH: &str = "the node has no `for_each`";
+const OF_CONDITIONS: &str = "a condition sees `the.root` and the extracts of its own `before`";
+const OF_KEYS: &str =
+    "a key sees `the.root`, extracts and `the.each`: what it remembers must not depend on itself";
+const OF_OBJECTS: &str = "which objects there are depends on `the.root`, extracts and `the.each` only";
+const OF_SHAPES: &str =
+    "a shape says what an object looks like: it sees `the.root`, `the.self`, extracts and `the.each`";
+const OF_EDGES: &str =
+    "what an edge waits for sees `the.root`, extracts and `the.each`: `the.self` carries data, never order";
 
 impl<'a> Checker<'a> {
     /// The functions of `the` of a node.
@@ -57,33 +69,45 @@ impl<'a> Checker<'a> {
             before: &node.before,
             of_condition: false,
             own: true,
+            seed: true,
+            hint: "",
             each,
         };
+        // What is random says nothing of how an object should look, and the order must not depend on what is ordered.
+        let shape = |clause: Clause| Scope { seed: false, hint: OF_SHAPES, ..scope(clause) };
         let body = match &node.body {
             Body::Root(_) => None,
             Body::Template(template) => Some(&template.function),
             Body::Observe(observe) => Some(&observe.function),
             Body::Absent(absent) => {
-                self.shape(&scope(Clause::Having), absent.having.as_ref());
+                self.shape(&shape(Clause::Having), absent.having.as_ref());
                 Some(&absent.function)
             }
             Body::Value(function) => Some(function),
         };
+        // Which objects there are is asked before there is one.
+        let identifying =
+            |clause: Clause| Scope { own: false, seed: false, hint: OF_OBJECTS, ..scope(clause) };
         if let Some(function) = body {
-            self.function(&scope(node.body.clause()), function);
+            let scope = match &node.body {
+                Body::Observe(_) | Body::Absent(_) => identifying(node.body.clause()),
+                _ => scope(node.body.clause()),
+            };
+            self.function(&scope, function);
         }
         if let Some(function) = &node.for_each {
-            let scope = Scope { each: Err("it is what makes the members"), ..scope(Clause::ForEach) };
+            let scope = Scope { each: Err("it is what makes the members"), ..identifying(Clause::ForEach) };
             self.function(&scope, function);
         }
         if let Some(function) = &node.key {
-            self.function(&Scope { own: false, ..scope(Clause::Key) }, function);
+            self.function(&Scope { own: false, seed: false, hint: OF_KEYS, ..scope(Clause::Key) }, function);
         }
-        self.shape(&scope(Clause::Ready), node.ready.as_ref());
-        self.shape(&scope(Clause::Fails), node.fails.as_ref());
-        self.shape(&scope(Clause::Once), node.once.as_ref().and_then(|once| once.done.as_ref()));
+        self.shape(&shape(Clause::Ready), node.ready.as_ref());
+        self.shape(&shape(Clause::Fails), node.fails.as_ref());
+        self.shape(&shape(Clause::Once), node.once.as_ref().and_then(|once| once.done.as_ref()));
         for edge in node.before.values() {
-            self.shape(&scope(Clause::Before), edge.until.as_ref());
+            let scope = Scope { own: false, hint: OF_EDGES, ..shape(Clause::Before) };
+            self.shape(&scope, edge.until.as_ref());
         }
     }
 
@@ -96,6 +120,8 @@ impl<'a> Checker<'a> {
                     before: &edge.before,
                     of_condition: true,
                     own: false,
+                    seed: false,
+                    hint: OF_CONDITIONS,
                     each: Err("a condition holds for all members"),
                 };
                 if let Some(when) = &edge.when {
@@ -118,27 +144,12 @@ impl<'a> Checker<'a> {
         for read in &function.reads {
             let problem = match read.input() {
                 Input::Whole | Input::Root => None,
-                Input::Own | Input::Seed => (!scope.own).then(|| self.no_self(scope, read)),
+                Input::Own => (!scope.own).then(|| no_self(scope, read)),
+                Input::Seed => (!scope.seed).then(|| no_self(scope, read)),
                 Input::Each => scope.each.err().map(|why| no_each(scope, read, why)),
                 Input::Node(name) => self.precursor(scope, read, name),
             };
             self.problems.extend(problem);
-        }
-    }
-
-    fn no_self(&self, scope: &Scope<'_>, read: &Read) -> Diagnostic {
-        let input = read.path.first().map_or("self", String::as_str);
-        let problem = Diagnostic::error(
-            codes::NO_SUCH_INPUT,
-            format!("{} reads `the.{input}`, which it does not have", scope.what),
-        )
-        .at(read.span.clone(), "not among its inputs");
-        if scope.of_condition {
-            problem.hint("a condition sees `the.root` and the extracts of its own `before`")
-        } else {
-            problem.hint(
-                "a key sees `the.root`, extracts and `the.each`: what it remembers must not depend on itself",
-            )
         }
     }
 
@@ -177,9 +188,8 @@ impl<'a> Checker<'a> {
             );
         }
         let mut known: Vec<&str> = vec!["root"];
-        if scope.own {
-            known.extend(["self", "seed"]);
-        }
+        known.extend(scope.own.then_some("self"));
+        known.extend(scope.seed.then_some("seed"));
         if scope.each.is_ok() {
             known.push("each");
         }
@@ -251,6 +261,14 @@ impl<'a> Checker<'a> {
             .hint(format!("add `{other}` to the `also` of `{root}`, or leave it out of the status")),
         )
     }
+}
+
+fn no_self(scope: &Scope<'_>, read: &Read) -> Diagnostic {
+    let input = read.path.first().map_or("self", String::as_str);
+    let message = format!("{} reads `the.{input}`, which it does not have", scope.what);
+    Diagnostic::error(codes::NO_SUCH_INPUT, message)
+        .at(read.span.clone(), "not among its inputs")
+        .hint(scope.hint)
 }
 
 fn no_each(scope: &Scope<'_>, read: &Read, why: &str) -> Diagnostic {

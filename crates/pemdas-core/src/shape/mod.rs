@@ -78,3 +78,15 @@ pub enum Shape {
     /// A contract of the blueprint, by its path there: only the evaluator can judge it.
     Contract(Vec<String>),
 }
+
+impl Shape {
+    /// Whether it speaks of an object that is not there: it names `Absent`, and not only to forbid it.
+    #[must_use]
+    pub fn names_absence(&self) -> bool {
+        match self {
+            Self::Absent => true,
+            Self::AllOf(shapes) | Self::AnyOf(shapes) => shapes.iter().any(Self::names_absence),
+            _ => false,
+        }
+    }
+}

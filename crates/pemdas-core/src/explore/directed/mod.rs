@@ -8,6 +8,7 @@ mod objects;
 mod order;
 mod removal;
 mod report;
+mod shapes;
 mod told;
 
 use crate::explore::lab::{Lab, key, kind};
@@ -85,6 +86,10 @@ use report::{
     what_is_observed_is_read_and_never_written,
 };
 use serde_json::Value;
+use shapes::{
+    a_node_may_observe_an_object_for_each_member, a_shape_may_read_the_object_that_it_is_about,
+    an_edge_that_allows_absence_does_not_wait_for_an_object,
+};
 use told::{
     a_function_of_the_status_that_fails_is_told, a_removal_that_is_held_up_is_told,
     an_author_who_lowers_ready_is_quoted,
@@ -257,4 +262,7 @@ properties! {
     a_function_of_the_status_that_fails_is_told,
     a_removal_that_is_held_up_is_told,
     an_author_who_lowers_ready_is_quoted,
+    a_node_may_observe_an_object_for_each_member,
+    a_shape_may_read_the_object_that_it_is_about,
+    an_edge_that_allows_absence_does_not_wait_for_an_object,
 }
