@@ -1,0 +1,221 @@
+//! What the engine comes to: `plan`, which plays an instance in rounds on the same `decide` as the operator.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use pemdas_core::{
+    blueprint::Blueprint,
+    decide::Cause,
+    diagnostic::Severity,
+    graph::Graph,
+    plan::{Fate as Planned, NodePlan, Plan, Verb, known_kinds, plan},
+    program::{Program, Revision},
+    world::{KindKey, Lease, LedgerFact, Live, ObjectKey, ROOT_LABEL, World},
+};
+use pemdas_nickel::{InProcess, Limits, Loaded, Renderer, Sources};
+use serde_json::{Value, json};
+
+use super::{
+    draft::{Draft, KIND},
+    outcome::{Fate, Outcome, Slot, key_of, normal},
+};
+
+/// A blueprint in which `check` finds no error.
+pub(super) struct Sound {
+    blueprint: Blueprint,
+    graph: Graph,
+    renderer: Renderer<InProcess>,
+}
+
+/// What happened to an instance.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    /// What it came to, for each version of its root.
+    pub(super) outcomes: Vec<Outcome>,
+    /// In which round each object came, for the first version.
+    pub(super) came: BTreeMap<String, usize>,
+    /// In which round each went, when the root was deleted.
+    pub(super) went: BTreeMap<String, usize>,
+    /// What is left when the root is gone.
+    pub(super) left: Vec<String>,
+}
+
+/// The blueprint, or the errors in it.
+pub(super) fn load(text: &str) -> Result<Sound, BTreeSet<String>> {
+    // How fast this machine is must not matter: steps are counted.
+    let limits = Limits { millis: 600_000, ..Limits::default() };
+    let loaded = Loaded::in_process(&Sources::single(text), &limits);
+    let sound = loaded.is_sound();
+    match (loaded.blueprint, loaded.graph, loaded.renderer) {
+        (Some(blueprint), Some(graph), Some(renderer)) if sound => Ok(Sound { blueprint, graph, renderer }),
+        _ => {
+            let errors = loaded.diagnostics.iter().filter(|it| it.severity == Severity::Error);
+            Err(errors.map(|it| format!("{}: {}", it.code, it.message)).collect())
+        }
+    }
+}
+
+impl Sound {
+    /// No function is answered without the evaluator any more.
+    pub(super) fn without_read_off(mut self) -> Self {
+        let mut data = serde_json::to_value(&self.blueprint).expect("data");
+        forget_plain(&mut data);
+        self.blueprint = serde_json::from_value(data).expect("a blueprint");
+        self
+    }
+
+    /// Plays a draft through all versions of its root, and to its end.
+    pub(super) fn run(&mut self, draft: &Draft) -> Run {
+        let root = draft.names[0].clone();
+        let revision = Revision { name: "judged".to_owned(), ordinal: 1 };
+        let program = Program::new(self.blueprint.clone(), &self.graph, &root, revision).expect("a program");
+        let mut world = world(&self.blueprint, draft);
+        let (mut run, mut gone) = (Run::default(), BTreeSet::new());
+        for (version, root) in draft.roots.iter().enumerate() {
+            self.show(&mut world, root, version);
+            let played = plan(Some(&program), &mut world, &mut self.renderer);
+            if version == 0 {
+                run.came = rounds(&played, |verb| verb == Verb::Create);
+            }
+            // What was there before us.
+            let away = draft
+                .around
+                .iter()
+                .map(key_of)
+                .filter(|it| !world.objects.keys().any(|key| name(key) == *it));
+            gone.extend(away);
+            let ours = world.objects.values().filter(|it| it.label(ROOT_LABEL).is_some());
+            run.outcomes.push(Outcome {
+                objects: ours.map(|it| (name(&it.key), normal(&it.body))).collect(),
+                fates: fates(&played),
+                gone: gone.clone(),
+                ..Outcome::default()
+            });
+        }
+        end(&mut world);
+        let played = plan(Some(&program), &mut world, &mut self.renderer);
+        run.went = rounds(&played, |verb| verb == Verb::Delete);
+        // What has an owner is taken by the garbage collector.
+        let stays = |it: &&Arc<Live>| {
+            it.label(ROOT_LABEL).is_some() && it.body.pointer("/metadata/ownerReferences").is_none()
+        };
+        run.left = world.objects.values().filter(stays).map(|it| name(&it.key)).collect();
+        run.left.extend(world.root.live.as_ref().map(|it| name(&it.key)));
+        run
+    }
+
+    /// The root as it is now.
+    fn show(&self, world: &mut World, root: &Value, version: usize) {
+        let mut body = root.clone();
+        body["metadata"]["uid"] = json!("root");
+        let before = world.root.live.clone();
+        let number = u64::try_from(version).expect("few versions");
+        world.root.live = Some(Arc::new(Live {
+            key: world.root.key.clone(),
+            uid: "root".to_owned(),
+            resource_version: 1_000_000 * (number + 1),
+            generation: Some(i64::try_from(version).expect("few versions") + 1),
+            terminating: false,
+            finalizers: before.map(|it| it.finalizers.clone()).unwrap_or_default(),
+            managed: Default::default(),
+            body: body.into(),
+        }));
+        world.touch_everything();
+    }
+}
+
+fn forget_plain(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            if fields.contains_key("path") && fields.contains_key("span") {
+                fields.remove("plain");
+            }
+            fields.values_mut().for_each(forget_plain);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_plain),
+        _ => {}
+    }
+}
+
+fn key(object: &Value) -> ObjectKey {
+    let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
+    let kind = KindKey::new(&text(&object["apiVersion"]), &text(&object["kind"]));
+    ObjectKey::new(kind, text(&object["metadata"]["namespace"]), text(&object["metadata"]["name"]))
+}
+
+fn name(key: &ObjectKey) -> String {
+    format!("{} {}/{}", key.kind.kind, key.namespace, key.name)
+}
+
+fn world(blueprint: &Blueprint, draft: &Draft) -> World {
+    let mut world = World::new(key(&draft.roots[0]), "root");
+    world.lease = Lease { held: true, epoch: 0 };
+    world.ledger = LedgerFact::Absent;
+    "judge".clone_into(&mut world.entropy);
+    world.kinds = known_kinds(blueprint);
+    for (version, object) in (1..).zip(&draft.around) {
+        let mut body = object.clone();
+        body["metadata"]["uid"] = json!(format!("around-{version}"));
+        let live = Live {
+            key: key(object),
+            uid: format!("around-{version}"),
+            resource_version: version,
+            generation: None,
+            terminating: false,
+            finalizers: BTreeSet::new(),
+            managed: Default::default(),
+            body: body.into(),
+        };
+        let kind = live.key.kind.clone();
+        let api_version = object["apiVersion"].as_str().unwrap_or_default();
+        world
+            .kinds
+            .entry(kind)
+            .or_insert_with_key(|it| pemdas_core::plan::view(blueprint, api_version, &it.kind));
+        world.objects.insert(live.key.clone(), Arc::new(live));
+    }
+    assert!(world.kinds.contains_key(&KindKey::new(&format!("{}/v1", super::draft::GROUP), KIND)));
+    world
+}
+
+/// Somebody deletes the root.
+fn end(world: &mut World) {
+    world.root.seen_going = true;
+    world.root.going_since = Some(world.now);
+    if let Some(live) = &world.root.live {
+        let live = Live { terminating: true, ..(**live).clone() };
+        // Without a finalizer of anybody it is gone at once.
+        world.root.live = (!live.finalizers.is_empty()).then(|| Arc::new(live));
+    }
+    world.touch_everything();
+}
+
+fn rounds(plan: &Plan, wanted: fn(Verb) -> bool) -> BTreeMap<String, usize> {
+    let steps =
+        plan.rounds.iter().enumerate().flat_map(|(at, round)| round.steps.iter().map(move |it| (at, it)));
+    steps.filter(|(_, it)| wanted(it.verb)).map(|(at, it)| (name(&it.object), at)).collect()
+}
+
+fn fates(plan: &Plan) -> BTreeMap<Slot, Fate> {
+    let needed =
+        plan.nodes.iter().filter(|(_, it)| !matches!(it.fate, Planned::NotNeeded | Planned::Goes(_)));
+    needed.map(|(slot, it)| ((slot.node.clone(), slot.member.clone()), fate(it))).collect()
+}
+
+fn fate(plan: &NodePlan) -> Fate {
+    if !matches!(plan.fate, Planned::Waits | Planned::Stalled) && plan.last.is_empty() {
+        return Fate::Ready;
+    }
+    let waits = plan.last.iter().filter_map(|it| match it {
+        Cause::Waits { on, .. } => Some(on.node.clone()),
+        _ => None,
+    });
+    match plan.last.first() {
+        Some(Cause::Waits { .. }) => Fate::Waits(waits.collect()),
+        Some(Cause::Shape(_)) => Fate::Unready,
+        Some(Cause::Stalled { .. } | Cause::Unknown(_)) => Fate::Fails,
+        _ => Fate::Missing,
+    }
+}
