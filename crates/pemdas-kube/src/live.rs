@@ -196,7 +196,9 @@ mod tests {
         assert_eq!(owned.len(), 5, "{owned:?}");
         let wanted = |container: serde_json::Value| json!({ "spec": { "replicas": 2, "template": { "spec": { "containers": [container] } } } });
         assert!(live.covers("us", &wanted(json!({ "name": "web", "image": "i" }))));
-        assert!(!live.covers("us", &wanted(json!({ "name": "web", "args": [] }))));
+        assert!(!live.covers("us", &wanted(json!({ "name": "web", "args": ["a"] }))));
+        // The server keeps no empty list: it asks for nothing.
+        assert!(live.covers("us", &wanted(json!({ "name": "web", "args": [] }))));
         assert!(!live.covers("us", &json!({ "spec": { "paused": true } })));
     }
 
