@@ -82,10 +82,10 @@ pub struct Claim {
     pub ordinal: u64,
     /// The digest of what was applied.
     pub applied: Digest,
-    /// The fields that were applied ([`super::fields`]): one of them that somebody took is taken back, another one is a conflict.
+    /// The fields that were applied (the module `fields`): one of them that somebody took is taken back, another one is a conflict.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub fields: String,
-    /// The fields of what was applied that the server did not keep, as marks ([`Live::unkept`]): the same is not applied for them again.
+    /// The fields of what was applied that the server did not keep, as marks (`Live::unkept`): the same is not applied for them again.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub unkept: BTreeSet<String>,
     /// Of an object in a state: the digest of that state's patch.

@@ -253,7 +253,7 @@ pub struct World {
     pub reversals: BTreeMap<ObjectKey, Vec<Reversal>>,
     /// Applies whose result was not looked at yet.
     pub(crate) applying: BTreeMap<ObjectKey, Arc<Action>>,
-    /// What the server did not keep of our last apply ([`Live::unkept`]), where there is such a thing.
+    /// What the server did not keep of our last apply (`Live::unkept`), where there is such a thing.
     pub(crate) unkept: BTreeMap<ObjectKey, BTreeSet<String>>,
     /// The resourceVersions of direct looks that the watch has not reached.
     pub looked: BTreeMap<ObjectKey, u64>,
