@@ -52,15 +52,17 @@ async fn until(kept: &Kept, what: &str, is: impl Fn(&Standing) -> bool) -> Stand
 }
 
 async fn usable(kept: &Kept) -> Vec<String> {
-    match until(kept, "usable", |it| matches!(it, Standing::Usable(_))).await {
-        Standing::Usable(told) => told,
+    match until(kept, "usable", |it| matches!(it, Standing::Usable(_) | Standing::Unfit(_))).await {
+        Standing::Usable(told) | Standing::Unfit(told) => told,
         other => panic!("{other:?}"),
     }
 }
 
 async fn refused(kept: &Kept) -> String {
-    match until(kept, "refused", |it| matches!(it, Standing::Refused(_) | Standing::Anothers(_))).await {
-        Standing::Refused(why) => why.join("\n"),
+    let is_refused =
+        |it: &Standing| matches!(it, Standing::Refused(_) | Standing::Wider(_) | Standing::Anothers(_));
+    match until(kept, "refused", is_refused).await {
+        Standing::Refused(why) | Standing::Wider(why) => why.join("\n"),
         Standing::Anothers(why) => why,
         other => panic!("{other:?}"),
     }

@@ -59,6 +59,12 @@ pub enum Standing {
     Unseen(String),
 }
 
+/// Whether the API server serves nothing because another definition has its names.
+fn has_taken_names(live: &Value) -> bool {
+    let conditions = live.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten();
+    conditions.into_iter().any(|it| it["type"] == "NamesAccepted" && it["status"] == "False")
+}
+
 /// What is told of a definition before it was looked up.
 const UNKNOWN: &str = "the definition was not looked up yet";
 
@@ -226,7 +232,7 @@ impl Keeper {
     async fn act(&self, known: &mut Known) {
         let Some(live) = &known.live else { return };
         let Wanted { policy, draft, maker } = &self.wanted;
-        let fits = live.as_ref().is_some_and(|it| serves(draft, it));
+        let fits = live.as_ref().is_some_and(|it| serves(draft, it) && !has_taken_names(it));
         let standing = match judge(*policy, draft, live.as_ref(), maker) {
             Verdict::Usable(told) if fits => Standing::Usable(told),
             Verdict::Usable(told) => Standing::Unfit(told),
