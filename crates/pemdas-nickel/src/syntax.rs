@@ -174,6 +174,10 @@ pub struct PatternSyntax {
     pub binds: Vec<Name>,
     /// What it takes out of a record, if it does.
     pub takes: Option<TakenFields>,
+    /// Whether it is `_`: nothing is looked at.
+    pub ignores: bool,
+    /// Whether what it stands for in a `let` has a type or a contract.
+    pub annotated: bool,
     /// The expressions inside: defaults and annotations of destructured fields.
     pub inner: Vec<NodeId>,
 }
@@ -187,4 +191,8 @@ pub struct TakenFields {
     pub named: Vec<String>,
     /// Whether there may be others.
     pub open: bool,
+    /// The fields that become a name and no more than that: field and name. All others are taken apart further, or annotated.
+    pub bound: Vec<(String, String)>,
+    /// Whether the record as a whole, or what is left of it, has a name too.
+    pub whole: bool,
 }

@@ -175,6 +175,19 @@ impl Lab {
             Body::Template(it) => it.object.name = part,
             other => panic!("{other:?} has no name"),
         }
+        let path = format!("nodes.{name}.template");
+        let unnamed = self.functions[&path].clone();
+        let (base, read) = (name.to_owned(), read.to_owned());
+        let named = move |the: &Value| match (unnamed(the), at(the, &read)) {
+            (Answer::Value(_), Value::Null) => Answer::Missing(format!("the.{read}")),
+            (Answer::Value(mut object), value) => {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                object["metadata"]["name"] = json!(format!("a-{base}-{text}"));
+                Answer::Value(object)
+            }
+            (other, _) => other,
+        };
+        self.functions.insert(path, Rc::new(named));
         self
     }
 

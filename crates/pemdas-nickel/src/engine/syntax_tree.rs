@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use nickel_lang_core::ast::pattern::bindings::Bindings as _;
-use nickel_lang_core::ast::pattern::{Pattern, PatternData, TailPattern};
+use nickel_lang_core::ast::pattern::{FieldPattern, Pattern, PatternData, TailPattern};
 use nickel_lang_core::ast::primop::PrimOp;
 use nickel_lang_core::ast::record::{FieldDef, FieldPathElem, Record};
 use nickel_lang_core::ast::{
@@ -116,7 +116,12 @@ impl Builder<'_> {
             StringChunk::Literal(literal) => self.push(None, Expr::String(literal.clone())),
             StringChunk::Expr(inner, _) => self.add(inner),
         });
-        Expr::Interpolation(parts.collect())
+        let parts = parts.collect();
+        // In an indented string, each line of what is put in is indented as well.
+        if chunks.iter().any(|it| matches!(it, StringChunk::Expr(_, indent) if *indent > 0)) {
+            return Expr::Operator { name: "string/indented".to_owned(), operands: parts };
+        }
+        Expr::Interpolation(parts)
     }
 
     fn operator(&mut self, op: &PrimOp, args: &[Ast<'_>]) -> Expr {
@@ -168,7 +173,9 @@ impl Builder<'_> {
 
     fn binding(&mut self, binding: &LetBinding<'_>) -> (PatternSyntax, NodeId) {
         let mut pattern = self.pattern(&binding.pattern);
-        pattern.inner.extend(self.annotations(&binding.metadata.annotation));
+        let annotation = &binding.metadata.annotation;
+        pattern.inner.extend(self.annotations(annotation));
+        pattern.annotated = annotation.typ.is_some() || !annotation.contracts.is_empty();
         (pattern, self.add(&binding.value))
     }
 
@@ -189,13 +196,28 @@ impl Builder<'_> {
                     .collect(),
                 named: record.patterns.iter().map(|field| field.matched_id.label().to_owned()).collect(),
                 open: record.tail != TailPattern::Empty,
+                bound: record.patterns.iter().filter_map(bound).collect(),
+                whole: pattern.alias.is_some() || matches!(record.tail, TailPattern::Capture(_)),
             }),
             _ => None,
         };
-        PatternSyntax { span: self.files.of_pos(pattern.pos), name, binds, takes, inner }
+        let ignores = matches!(pattern.data, PatternData::Wildcard) && pattern.alias.is_none();
+        let span = self.files.of_pos(pattern.pos);
+        PatternSyntax { span, name, binds, takes, ignores, annotated: false, inner }
     }
 
     fn name(&self, name: LocIdent) -> Name {
         Name { text: name.label().to_owned(), span: self.files.of_pos(name.pos) }
+    }
+}
+
+/// The field and the name of a part of a pattern that gives the field a name, and no more.
+fn bound(field: &FieldPattern<'_>) -> Option<(String, String)> {
+    let annotated = field.annotation.typ.is_some() || !field.annotation.contracts.is_empty();
+    match field.pattern.data {
+        PatternData::Any(name) if !annotated && field.pattern.alias.is_none() => {
+            Some((field.matched_id.label().to_owned(), name.label().to_owned()))
+        }
+        _ => None,
     }
 }

@@ -12,6 +12,7 @@ mod imported;
 mod kinds;
 mod kube_types;
 mod lints;
+mod names;
 mod nodes;
 mod openings;
 mod outliner;

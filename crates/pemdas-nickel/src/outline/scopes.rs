@@ -10,8 +10,8 @@ use crate::syntax::{Expr, FieldSyntax, NodeId, PatternSyntax, Syntax};
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Binding {
-    /// A `let`; `whole` unless it is destructured.
-    Let { value: NodeId, whole: bool },
+    /// A `let`; `whole` unless it is destructured, `annotated` if it has a type or a contract.
+    Let { value: NodeId, whole: bool, annotated: bool },
     /// A parameter of a function.
     Parameter { function: NodeId, index: usize, whole: bool },
     /// A field of a record literal around it.
@@ -35,6 +35,8 @@ pub(super) struct Use {
 #[derive(Debug, Default)]
 pub(super) struct Scopes {
     uses: BTreeMap<NodeId, Use>,
+    /// What `include x` in a record means by `x`.
+    includes: BTreeMap<NodeId, Vec<Option<Binding>>>,
 }
 
 impl Scopes {
@@ -48,6 +50,11 @@ impl Scopes {
     /// What a variable means.
     pub(super) fn of_var(&self, id: NodeId) -> Option<&Use> {
         self.uses.get(&id)
+    }
+
+    /// What each `include` of a record means, in their order.
+    pub(super) fn of_includes(&self, record: NodeId) -> &[Option<Binding>] {
+        self.includes.get(&record).map_or(&[], Vec::as_slice)
     }
 
     /// All variables.
@@ -70,6 +77,10 @@ impl<'a> Walker<'a> {
             Expr::Var(name) => self.resolve(id, name),
             Expr::Record { fields, includes, .. } => {
                 let before = self.stack.len();
+                if !includes.is_empty() {
+                    let outer = includes.iter().map(|name| self.bindings(&name.text).next());
+                    self.scopes.includes.insert(id, outer.collect());
+                }
                 let names = fields.iter().filter_map(|field| field.path.first()?.as_ref());
                 for name in names.chain(includes) {
                     self.stack.push((&name.text, Binding::Field { record: id }));
@@ -118,7 +129,8 @@ impl<'a> Walker<'a> {
             bindings.iter().for_each(|(_, value)| self.visit(*value));
         }
         for (pattern, value) in bindings {
-            self.bind(pattern, Binding::Let { value: *value, whole: pattern.name.is_some() });
+            let (whole, annotated) = (pattern.name.is_some(), pattern.annotated);
+            self.bind(pattern, Binding::Let { value: *value, whole, annotated });
         }
         if recursive {
             bindings.iter().for_each(|(_, value)| self.visit(*value));
@@ -132,12 +144,17 @@ impl<'a> Walker<'a> {
         self.stack.extend(pattern.binds.iter().map(|name| (name.text.as_str(), binding)));
     }
 
+    /// What a name means here, from the innermost on.
+    fn bindings(&self, name: &str) -> impl Iterator<Item = Binding> {
+        self.stack.iter().rev().filter(move |(bound, _)| *bound == name).map(|(_, binding)| *binding)
+    }
+
     fn resolve(&mut self, id: NodeId, name: &str) {
-        let mut found =
-            self.stack.iter().rev().filter(|(bound, _)| *bound == name).map(|(_, binding)| *binding);
+        let mut found = self.bindings(name);
         let binding = found.next();
         // A field that is defined in pieces binds its name more than once in the same record.
         let hidden = found.find(|outer| Some(*outer) != binding);
+        drop(found);
         self.scopes.uses.insert(id, Use { binding, hidden, function: self.functions.last().copied() });
     }
 }
