@@ -1,5 +1,7 @@
 //! Eyes on every decision and every write: what may never happen, whatever went wrong before.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::sim::Sim;
@@ -8,6 +10,7 @@ use crate::{
     blueprint::{Body, WantedShape, WantedShapeForm},
     decide::{Decision, Mode, Phase, decide},
     ledger::Slot,
+    program::Program,
     shape::Shape,
     world::{CLAIM_ANNOTATION, Claim, Live, ObjectKey, Owner, owner},
 };
@@ -64,6 +67,7 @@ impl Sim {
             return;
         }
         let Some(node) = program.node(&claim.node) else { return };
+        let always = always_needed(program);
         let mut found = Vec::new();
         for (precursor, edge) in &node.before {
             let Some(p) = program.node(precursor) else { continue };
@@ -76,8 +80,8 @@ impl Sim {
             if !plain || edge.until.is_some() || program.states.contains_key(precursor) {
                 continue;
             }
-            let conditional =
-                program.needs.values().flatten().any(|it| it.to == *precursor && it.conditional);
+            // Whether it is needed now is another question, which hangs on conditions.
+            let perhaps = !always.contains(precursor.as_str());
             let v = &body["spec"]["v"];
             let made: Vec<_> = self
                 .claimed()
@@ -87,7 +91,7 @@ impl Sim {
                 .filter(|(_, _, it)| {
                     let told = decision.nodes.get(&Slot::new(precursor, &it.member));
                     (p.for_each.is_none() || told.is_some())
-                        && (!conditional || told.is_some_and(|it| it.phase != Phase::Removing))
+                        && (!perhaps || told.is_some_and(|it| it.phase != Phase::Removing))
                 })
                 .filter(|(_, live, _)| {
                     live.body["spec"]["v"] == *v
@@ -100,7 +104,7 @@ impl Sim {
             }
             let ready = made.iter().all(|(key, _, _)| self.was_ready.get(key) == Some(&true));
             let gone = self.deleted_by_others(precursor);
-            if !ready || (made.is_empty() && !conditional && p.for_each.is_none() && !gone) {
+            if !ready || (made.is_empty() && !perhaps && p.for_each.is_none() && !gone) {
                 found.push(format!("{key} is written with v={v} before {precursor} was ready with it"));
             }
         }
@@ -254,28 +258,39 @@ impl Sim {
                 found.push(format!("ready, and {} is not", live.key));
             }
         }
+        let always = always_needed(program);
         for (name, node) in &program.blueprint.nodes {
             let plain = matches!(node.body, Body::Template(_))
                 && node.state_of.is_none()
                 && node.once.is_none()
                 && node.for_each.is_none();
-            let always = program
-                .needs
-                .get(&program.root)
-                .into_iter()
-                .flatten()
-                .any(|it| it.to == *name && !it.conditional && !it.deleting);
+            let needed = always.contains(name.as_str());
             let there = self
                 .world
                 .objects
                 .values()
                 .any(|live| matches!(owner(live, &self.uid), Owner::Us(it) if it.node == *name));
-            if plain && always && !there {
+            if plain && needed && !there {
                 found.push(format!("ready, and {name} is missing"));
             }
         }
         self.violations.append(&mut found);
     }
+}
+
+/// The nodes that are needed whatever any condition says.
+fn always_needed(program: &Program) -> BTreeSet<&str> {
+    let mut found = BTreeSet::from([program.root.as_str()]);
+    let mut open = vec![program.root.as_str()];
+    while let Some(at) = open.pop() {
+        let needs = program.needs.get(at).into_iter().flatten();
+        for need in needs.filter(|it| !it.conditional && !it.deleting) {
+            if found.insert(&need.to) {
+                open.push(&need.to);
+            }
+        }
+    }
+    found
 }
 
 fn claim_of(body: &Value) -> Option<Claim> {

@@ -42,7 +42,10 @@ use memory::{
     an_unfinished_attempt_is_waited_for, an_unknown_key_keeps_the_last,
     cleanup_neither_loses_nor_reruns_a_job, each_attempt_has_a_name_of_its_own,
 };
-use need::{what_is_needed_is_found_whatever_the_names, what_is_needed_late_is_made_and_goes};
+use need::{
+    what_is_needed_is_found_whatever_the_names, what_is_needed_late_is_made_and_goes,
+    what_only_the_unneeded_needs_is_not_waited_for,
+};
 use objects::{
     a_closed_edge_holds_and_repairs, a_closed_edge_keeps_the_members,
     a_collection_that_cannot_be_seen_deletes_nothing, a_field_that_does_not_stay_is_told,
@@ -53,8 +56,8 @@ use objects::{
     an_object_that_appears_meanwhile_is_not_touched, an_unknown_condition_keeps_and_holds,
     depth_takes_as_many_rounds, drift_is_put_right_by_force, nothing_is_removed_while_members_are_unknown,
     what_a_server_does_not_keep_is_not_sent_again, what_a_server_keeps_again_is_repaired,
-    what_another_instance_claims_is_not_touched, what_goes_away_again_and_again_is_made_with_a_growing_pause,
-    what_is_looked_up_is_not_looked_up_again,
+    what_another_instance_claims_is_not_touched,
+    what_goes_away_again_and_again_is_made_with_a_growing_pause, what_is_looked_up_is_not_looked_up_again,
 };
 use order::{
     a_once_that_has_ended_passes_the_order_on, a_once_without_an_object_passes_the_order_on,
@@ -250,6 +253,7 @@ properties! {
     an_order_of_removal_may_come_and_go,
     what_is_needed_is_found_whatever_the_names,
     what_is_needed_late_is_made_and_goes,
+    what_only_the_unneeded_needs_is_not_waited_for,
     a_once_that_has_ended_passes_the_order_on,
     a_once_without_an_object_passes_the_order_on,
     a_state_passes_the_order_on,
