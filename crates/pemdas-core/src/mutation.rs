@@ -49,6 +49,7 @@ mod switch {
         BrokenSkips: "deletion nodes that cannot run block until skipped",
         ClosedEdgeChangesMembers: "while an edge into a `for_each` is closed, its last member set stands",
         CutIsForgotten: "terminating unfinished, an attempt is recorded as not passed and released",
+        DeleteForEver: "an object that comes back again and again is deleted with a growing pause",
         DeleteOrphans: "what is to be orphaned stays",
         EachOpensEmpty: "with `each`, a member whose counterpart is not known waits",
         EatStrays: "objects of a root that was not seen going are never deleted",

@@ -123,6 +123,12 @@ impl<'a> Facts<'a> {
         self.world.gone.get(key).copied()
     }
 
+    /// Whether we deleted an object, and how often it came back.
+    pub(super) fn expelled(&self, key: &ObjectKey) -> Option<Gone> {
+        self.read(Touch::object(key));
+        self.world.expelled.get(key).copied()
+    }
+
     /// What the server did not keep of our last apply.
     pub(super) fn unkept(&self, key: &ObjectKey) -> Option<&'a BTreeSet<String>> {
         self.read(Touch::object(key));

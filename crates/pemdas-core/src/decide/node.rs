@@ -406,7 +406,7 @@ impl Pass<'_> {
                 Ok(((kind, namespace), which)) => {
                     let id = which.value().get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
                     let key = ObjectKey::new(kind, namespace, id);
-                    self.away(&slot, absent, key, &edges, each.as_ref(), need)
+                    self.away(&slot, absent, &key, &edges, each.as_ref(), need)
                 }
             };
             let mut member = member;
@@ -420,7 +420,7 @@ impl Pass<'_> {
         &mut self,
         slot: &Slot,
         absent: &Absent,
-        key: ObjectKey,
+        key: &ObjectKey,
         edges: &Edges,
         each: Option<&Value>,
         need: Truth,
@@ -428,7 +428,7 @@ impl Pass<'_> {
         let mut member = Member::new(Some(key.clone()));
         member.open = edges.open;
         let frozen = self.mode == Mode::Deleting && !self.of_deletion(&slot.node);
-        let Some(live) = self.facts.object(&key) else {
+        let Some(live) = self.facts.object(key) else {
             member.settled = edges.open;
             member.ready = edges.open;
             return member;
@@ -452,16 +452,26 @@ impl Pass<'_> {
             member.causes.push(Cause::stalled(reason::EXISTS, format!("{key} belongs to another instance")));
             return member;
         }
-        if let Some(cause) = self.unseen(&key) {
+        if let Some(cause) = self.unseen(key) {
             member.causes.push(cause);
             return member;
         }
         member.causes.push(Cause::Pending(format!("{key} is there")));
         if edges.open == Truth::True && need == Truth::True && !live.terminating && !frozen {
-            let action =
-                Action::Delete { key, uid: live.uid.clone(), resource_version: live.resource_version };
-            member.causes.extend(self.try_again(action));
+            let cause = self.comes_back(key).or_else(|| self.try_again(Action::delete(live)));
+            member.causes.extend(cause);
         }
         member
+    }
+
+    /// Whether an object that comes back again and again is not deleted yet.
+    pub(super) fn comes_back(&mut self, key: &ObjectKey) -> Option<Cause> {
+        let expelled = self.facts.expelled(key)?;
+        if expelled.again() <= self.facts.now() || mutant!(DeleteForEver) {
+            return None;
+        }
+        self.wake_at(expelled.again());
+        let text = format!("{key} was deleted {} times, and came back each time", expelled.times);
+        Some(Cause::stalled(reason::RECREATED, text))
     }
 }

@@ -169,7 +169,8 @@ impl Pass<'_> {
             None => vec![Cause::Pending(format!("{} is being deleted", live.key))],
             Some(action) => {
                 let removed = Cause::Pending(format!("{} is being removed", live.key));
-                vec![self.try_again(action).unwrap_or(removed)]
+                let held = self.comes_back(&live.key).or_else(|| self.try_again(action));
+                vec![held.unwrap_or(removed)]
             }
         }
     }

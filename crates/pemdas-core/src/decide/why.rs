@@ -21,7 +21,7 @@ pub mod reason {
     pub const CONFLICT: &str = "Conflict";
     /// Another manager takes our fields again and again, or they do not stay as they are applied.
     pub const CONTENDED: &str = "Contended";
-    /// An object goes away again and again.
+    /// An object goes away again and again, or comes back again and again after it was deleted.
     pub const RECREATED: &str = "Recreated";
     /// A field that may not change would have to.
     pub const IMMUTABLE: &str = "Immutable";

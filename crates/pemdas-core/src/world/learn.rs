@@ -165,6 +165,8 @@ impl World {
             Fact::Sent(action) => {
                 if let Action::Create { key, .. } | Action::Change { key, .. } = &*action {
                     self.applying.insert(key.clone(), action.clone());
+                    // What we make ourselves comes back by our own doing.
+                    self.expelled.remove(key);
                 }
                 self.sent(&action);
             }
@@ -356,13 +358,7 @@ impl World {
         if ours || !lasting {
             return;
         }
-        let first = Gone { times: 1, at: self.now };
-        let gone = self.gone.get(&live.key).map_or(first, |it| it.once_more(self.now));
-        self.gone.insert(live.key.clone(), gone);
-        while self.gone.len() > MAX_VANISHED {
-            let oldest = self.gone.iter().min_by_key(|(_, it)| it.at).map(|(key, _)| key.clone());
-            oldest.and_then(|it| self.gone.remove(&it));
-        }
+        Gone::count(&mut self.gone, &live.key, self.now);
     }
 
     /// What the server kept of an apply, once the object is seen as the apply left it: before anybody else has written to it.
@@ -527,6 +523,7 @@ impl World {
             }
             WriteOutcome::Deleted(uid) => {
                 self.refused.remove(&key);
+                Gone::count(&mut self.expelled, &key, self.now);
                 if self.objects.get(&key).is_some_and(|it| it.uid == uid) {
                     self.deleted.insert(key.clone(), uid.clone());
                 }

@@ -46,6 +46,10 @@ fn of_reason(instance: &Instance, slot: &Slot, node: &Node, text: &str) -> Optio
             "conflict = 'Force on {name} takes these fields, conflict = 'Yield leaves them; or the other manager lets go of them"
         ),
         "Contended" => format!("find out who writes to {object} besides Pemdas, and let one of them decide"),
+        "Recreated" if rest.contains("came back") => {
+            let object = rest.split(" was deleted").next().unwrap_or(&object);
+            format!("find out who creates {object} again and again, and let one of the two decide")
+        }
         "Recreated" => {
             format!("find out who deletes {object}; a Job that ends and is cleaned up belongs into a once")
         }

@@ -57,6 +57,7 @@ use objects::{
     depth_takes_as_many_rounds, drift_is_put_right_by_force, nothing_is_removed_while_members_are_unknown,
     what_a_server_does_not_keep_is_not_sent_again, what_a_server_keeps_again_is_repaired,
     what_another_instance_claims_is_not_touched,
+    what_comes_back_again_and_again_is_deleted_with_a_growing_pause,
     what_goes_away_again_and_again_is_made_with_a_growing_pause, what_is_looked_up_is_not_looked_up_again,
 };
 use order::{
@@ -160,6 +161,7 @@ properties! {
     what_a_server_keeps_again_is_repaired,
     a_field_that_does_not_stay_is_told,
     what_goes_away_again_and_again_is_made_with_a_growing_pause,
+    what_comes_back_again_and_again_is_deleted_with_a_growing_pause,
     an_object_in_the_way_is_not_touched,
     an_object_that_appears_meanwhile_is_not_touched,
     what_another_instance_claims_is_not_touched,

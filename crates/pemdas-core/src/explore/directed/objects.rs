@@ -1,6 +1,6 @@
 //! Objects, edges and members: who acts, what is held, what is not touched.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{at_rest, clean, rounds, stalled, there, v};
 use crate::action::Action;
@@ -163,6 +163,60 @@ pub(super) fn what_goes_away_again_and_again_is_made_with_a_growing_pause() {
     sim.cluster.delete(&key("Note", "a-c"));
     rounds(&mut sim, 2);
     assert!(there(&sim, "Note", "a-c"));
+}
+
+/// The accident: two controllers, one of which makes what the other one deletes, keep the API server busy for ever.
+pub(super) fn what_comes_back_again_and_again_is_deleted_with_a_growing_pause() {
+    let mut sim =
+        Sim::new(&[chain().absent("old", "Thing", "legacy", &[]).also("app", "old")], &json!({ "v": 1 }));
+    assert!(sim.settle() && sim.is_ready());
+    let legacy = key("Thing", "legacy");
+    let (mut told, mut events) = (Vec::new(), 0);
+    for _ in 0..300 {
+        if !there(&sim, "Thing", "legacy") {
+            sim.cluster.create(&legacy, "somebody", json!({ "spec": { "v": 7 } }));
+        }
+        rounds(&mut sim, 1);
+        told.extend(sim.stalled());
+        let told_of =
+            sim.world.told.iter().filter(|(about, _)| about.as_ref().is_some_and(|it| it.node == "old"));
+        events += told_of.filter(|(_, reason)| *reason == "Recreated").count();
+        assert!(!(there(&sim, "Thing", "legacy") && sim.is_ready()));
+    }
+    let deleted = sim.deleted.len();
+    assert!((4..20).contains(&deleted), "deleted {deleted} times in five minutes");
+    let wants = "Recreated: Thing.example.com n/legacy was deleted 3 times, and came back each time";
+    assert!(told.iter().any(|it| it.contains(wants)), "{told:?}");
+    assert!(events > 0, "there is no Event");
+    assert!(sim.settle() && sim.is_ready() && !there(&sim, "Thing", "legacy"), "{:?}", sim.stalled());
+    // Once it has stayed away for a while, that is forgotten.
+    let later = sim.world.now + 1_000_000;
+    sim.world.learn(Fact::Now(later));
+    sim.cluster.create(&legacy, "somebody", json!({ "spec": { "v": 7 } }));
+    rounds(&mut sim, 2);
+    assert!(!there(&sim, "Thing", "legacy"));
+    // Somebody copied an object with its claim, and makes it anew when it is removed.
+    let mut sim = at_rest(&[conditional()], json!({ "v": 1, "on": true }));
+    let extra = key("Thing", "a-extra");
+    let copy = Value::clone(&sim.live(&extra).unwrap().body);
+    sim.set_spec(&json!({ "v": 1, "on": false }));
+    assert!(sim.settle() && sim.is_ready());
+    let before = sim.deleted.len();
+    for _ in 0..300 {
+        if !there(&sim, "Thing", "a-extra") {
+            sim.cluster.create(&extra, "somebody", copy.clone());
+        }
+        rounds(&mut sim, 1);
+    }
+    let deleted = sim.deleted.len() - before;
+    assert!((4..20).contains(&deleted), "removed {deleted} times in five minutes");
+    // A node that makes and removes its object by turns is not in a fight.
+    let mut sim = at_rest(&[conditional()], json!({ "v": 1, "on": true }));
+    for turn in 0..12 {
+        sim.set_spec(&json!({ "v": 1, "on": turn % 2 == 1 }));
+        assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+    }
+    assert!(sim.world.expelled.values().all(|it| it.times < 2), "{:?}", sim.world.expelled);
 }
 
 pub(super) fn an_object_in_the_way_is_not_touched() {
