@@ -72,6 +72,8 @@ pub enum Expr {
         fields: Vec<FieldSyntax>,
         /// `include x`.
         includes: Vec<Name>,
+        /// The expressions inside the annotations of what is included.
+        annotations: Vec<NodeId>,
         /// Whether it ends in `..`.
         open: bool,
     },
@@ -131,6 +133,8 @@ pub enum Expr {
         inner: NodeId,
         /// The expressions inside the annotations.
         annotations: Vec<NodeId>,
+        /// Whether each annotation is such an expression, and none a type.
+        only_contracts: bool,
     },
     /// `import "file"`.
     Import(String),
@@ -155,10 +159,8 @@ pub struct FieldSyntax {
     pub annotated: bool,
     /// Whether it is `optional`.
     pub optional: bool,
-    /// Whether it is a `default`.
-    pub default: bool,
-    /// Whether it is `force`d.
-    pub force: bool,
+    /// Whether it has a priority of its own: `default`, `force`, or a number.
+    pub ranked: bool,
     /// Whether it is `not_exported`: no part of the result.
     pub not_exported: bool,
 }

@@ -4,8 +4,6 @@
 
 mod reading;
 
-use std::fmt::Write as _;
-
 use pemdas_core::blueprint::{
     Blueprint, Body, NamePart, NameSegment, Removal, RootTarget, StaticText, WantedShapeForm,
 };
@@ -370,62 +368,6 @@ fn reads_are_followed_into_the_authors_own_functions() {
     ] {
         assert_eq!(reads(&blueprint, node), expected, "{node}");
     }
-}
-
-/// What is not certain is read as a whole: a function never misses what it reads.
-#[test]
-fn what_is_read_is_never_too_little() {
-    let nodes = [
-        ("included", "fun a => { include a }", vec![""]),
-        ("included_deep", "fun a => { x = { include a } }", vec![""]),
-        ("included_part", "fun { root, .. } => { include root }", vec!["root"]),
-        ("hidden", "fun a => { include a, b = a.x }", vec![""]),
-        ("renamed", "fun { root = other, .. } => other.x", vec!["root.x"]),
-        ("swapped", "fun { a = b, b = a, .. } => a.x + b.y", vec!["b.x", "a.y"]),
-        ("nested", "fun { root = { spec, .. }, .. } => spec.a", vec!["root"]),
-        ("rest", "fun { root, ..rest } => rest", vec![""]),
-        ("all", "fun all @ { root, .. } => all.b", vec![""]),
-        ("unused", "fun { root, a, .. } => root.x", vec!["a", "root.x"]),
-        ("ignored", "fun _ => 1", vec![]),
-        (
-            "branch",
-            "fun the => (if the.root.a then (fun t => t.b) else std.function.id) the",
-            vec!["root.a", ""],
-        ),
-        (
-            "forced",
-            "let r = { f = fun t => t.a, g = fun t => f t } in fun the => (r & { f | force = fun t => t.b }).g the",
-            vec![""],
-        ),
-        ("taken", "let { f = g, .. } = { f = fun t => t.a, g = fun t => t.b } in fun the => g the", vec![""]),
-        ("partial", "let make = fun x the => the.x + x in make 1", vec![""]),
-        ("composed", "std.function.compose (fun x => x) (fun the => the.y)", vec![""]),
-        ("composed_later", "let f = fun the => the.y in std.function.compose f f", vec![""]),
-        ("given", "fun the => (fun f => f the) (fun t => t.a)", vec![""]),
-        ("annotated", "let f | Dyn -> Dyn = fun t => t.a in fun the => f the", vec![""]),
-        ("matched", "match { { a, .. } => a }", vec![""]),
-        ("piped", "fun the => the |> (fun t => t.a)", vec!["a"]),
-        (
-            "computed",
-            "fun the => { f = fun t => t.a, \"%{the.root.n}\" = fun t => t.b }.f the",
-            vec!["root.n", ""],
-        ),
-        ("default", "fun the { x ? the.root.y } => x", vec![""]),
-    ];
-    let mut text = format!("{HEAD}{{ name = \"test\", nodes = {{\n");
-    for (name, function, _) in &nodes {
-        let _ = writeln!(text, "  {name} = {{ value = {function} }},");
-    }
-    text.push_str(
-        "  typed = { value | { root : Dyn, b : Dyn } -> Dyn = fun the => the.root },\n} } | Blueprint",
-    );
-    let sources = Sources::single(text);
-    let (_, outline) = outline::load(&sources, &Limits::default());
-    let blueprint = outline.blueprint.expect("a blueprint");
-    for (name, function, expected) in nodes {
-        assert_eq!(reads(&blueprint, name), expected, "{function}");
-    }
-    assert_eq!(reads(&blueprint, "typed"), [""]);
 }
 
 #[test]

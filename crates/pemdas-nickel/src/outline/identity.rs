@@ -266,7 +266,7 @@ fn marked(reads: &[&[String]], name: &str) -> Input {
     let mut groups: BTreeMap<&str, Vec<&[String]>> = BTreeMap::new();
     for path in reads {
         match path {
-            [first, rest @ ..] if rest.is_empty() => drop(groups.entry(first).or_default()),
+            [first] => drop(groups.entry(first).or_default()),
             [first, rest @ ..] => groups.entry(first).or_default().push(rest),
             [] => {}
         }

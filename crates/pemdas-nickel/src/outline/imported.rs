@@ -107,7 +107,8 @@ impl Files<'_> {
     }
 
     fn pattern(&mut self, pattern: &PatternSyntax, file: &str) -> Vec<Missing> {
-        let (Some(TakenFields { needed, named, open, .. }), Some(place)) = (&pattern.takes, &pattern.span) else {
+        let (Some(TakenFields { needed, named, open, .. }), Some(place)) = (&pattern.takes, &pattern.span)
+        else {
             return Vec::new();
         };
         let Some(names) = self.names(file) else { return Vec::new() };

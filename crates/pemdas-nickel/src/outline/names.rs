@@ -113,7 +113,7 @@ impl<'a> Tracer<'_, 'a> {
                     [only] if only.frames.is_none() && only.path.len() == 1 => only.value,
                     _ => None,
                 });
-                Traced::Open(written)
+                Traced::Open(written.filter(|it| it.file == self.function.file))
             }
         }
     }
@@ -137,7 +137,7 @@ impl<'a> Tracer<'_, 'a> {
             }
             Expr::Function { .. } => Some(Value::Function(at, frames.clone())),
             Expr::Let { body, .. } => self.value(here(*body), frames, depth),
-            Expr::Annotated { inner, annotations } => {
+            Expr::Annotated { inner, annotations, .. } => {
                 let harmless = template_tree::are_harmless(self.trees, at, annotations);
                 let value = self.value(here(*inner), frames, depth).filter(|_| harmless)?;
                 (!matches!(value, Value::Function(..))).then_some(value)
@@ -286,7 +286,7 @@ fn definitions<'a>(
     frames: &Frames<'a>,
 ) -> Vec<Field<'a>> {
     let defined = fields.iter().map(|field| {
-        let marked = field.optional || field.default || field.force || field.not_exported;
+        let marked = field.optional || field.ranked || field.not_exported;
         let value = field.value.filter(|_| !marked && !field.annotated);
         let path = field.path.iter().map(|it| it.as_ref().map(|name| name.text.as_str())).collect();
         Field { path, value: value.map(|id| At { file: at.file, id }), frames: frames.clone() }

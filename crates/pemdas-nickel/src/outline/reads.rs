@@ -114,7 +114,9 @@ impl<'a> Reader<'_, 'a> {
         if pattern.name.is_some() || pattern.ignores {
             return;
         }
-        let Some(takes) = pattern.takes.as_ref().filter(|it| !it.whole) else { return self.whole(function) };
+        // One that allows no other field looks at all of them.
+        let taken = pattern.takes.as_ref().filter(|it| it.open && !it.whole);
+        let Some(takes) = taken else { return self.whole(function) };
         let span = pattern.span.clone().unwrap_or_else(|| self.place(function));
         for field in &takes.named {
             let plain = takes.bound.iter().any(|(name, _)| name == field);

@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
         let here = |id: NodeId| At { file: at.file, id };
         match self.trees.expr(at)? {
             Expr::Let { body, .. } => self.resolve(here(*body), hops),
-            Expr::Annotated { inner, annotations } if self.harmless(at, annotations) => {
+            Expr::Annotated { inner, annotations, .. } if self.harmless(at, annotations) => {
                 self.resolve(here(*inner), hops)
             }
             Expr::Annotated { .. } => None,
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         });
         let field = of_name.next().filter(|field| field.path.len() == 1 && field.annotations.is_empty())?;
         // A default is there to be replaced, and two definitions are merged.
-        if field.default || of_name.next().is_some() {
+        if field.ranked || of_name.next().is_some() {
             return None;
         }
         Some(At { file: record.file, id: field.value? })
@@ -134,7 +134,9 @@ impl<'a> Reader<'a> {
                 items: items.iter().map(|item| self.tree(here(*item), depth)).collect(),
                 complete: true,
             },
-            Some(Expr::Record { fields, includes, open }) => self.record(at, fields, includes, *open, depth),
+            Some(Expr::Record { fields, includes, open, .. }) => {
+                self.record(at, fields, includes, *open, depth)
+            }
             Some(Expr::If { then, otherwise, .. }) => {
                 Form::Either(vec![self.tree(here(*then), depth), self.tree(here(*otherwise), depth)])
             }

@@ -4,7 +4,7 @@
 //! author writes (`let`, imports, merges, calls of local functions) as far as that is plain; where it loses the way,
 //! the places that values carry with them help out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pemdas_core::diagnostic::Span;
 
@@ -51,6 +51,8 @@ pub(super) struct Trees<'a> {
     functions: BTreeMap<Span, At<'a>>,
     sites: BTreeMap<Vec<String>, Vec<Site<'a>>>,
     records: BTreeMap<At<'a>, Vec<String>>,
+    /// Paths below which there may be more than was found.
+    open: BTreeSet<Vec<String>>,
 }
 
 impl<'a> Trees<'a> {
@@ -65,8 +67,8 @@ impl<'a> Trees<'a> {
                 }
             }
         }
-        let mut trees =
-            Self { files, texts, scopes, functions, sites: BTreeMap::new(), records: BTreeMap::new() };
+        let (sites, records, open) = Default::default();
+        let mut trees = Self { files, texts, scopes, functions, sites, records, open };
         if let Some((file, tree)) = files.get_key_value(MAIN) {
             let mut steps = MAX_STEPS;
             trees.index(At { file, id: tree.root }, &mut Vec::new(), &mut steps);
@@ -124,6 +126,9 @@ impl<'a> Trees<'a> {
 
     /// The function literal that a path is defined as, if it is certainly that.
     pub(super) fn function_of(&self, path: &[String]) -> Option<At<'a>> {
+        if (0..path.len()).any(|depth| self.open.contains(&path[..depth])) {
+            return None;
+        }
         let mut sites = self.sites(path).iter();
         let site = sites.next().filter(|site| !site.annotated && sites.next().is_none())?;
         match self.all_views(site.value?)?.as_slice() {
@@ -142,7 +147,7 @@ impl<'a> Trees<'a> {
         self.views_within(at, MAX_HOPS).found
     }
 
-    /// The same, if it leads to nothing else: nowhere the way was lost, and no contract stands on it.
+    /// The same, if it leads to nothing else: nowhere the way was lost, and no contract but the library's stands on it.
     pub(super) fn all_views(&self, at: At<'a>) -> Option<Vec<At<'a>>> {
         let views = self.views_within(at, MAX_HOPS);
         (!views.lost).then_some(views.found)
@@ -156,8 +161,9 @@ impl<'a> Trees<'a> {
         let here = |id: NodeId| At { file: at.file, id };
         match expr {
             Expr::Let { body, .. } => self.follow(here(*body), hops, views),
-            Expr::Annotated { inner, .. } => {
-                views.lost = true;
+            Expr::Annotated { inner, annotations, only_contracts } => {
+                let of_library = |it: &NodeId| self.is_of_library(here(*it), hops);
+                views.lost |= !(*only_contracts && annotations.iter().all(of_library));
                 self.follow(here(*inner), hops, views);
             }
             Expr::Operator { name, operands } if name == "(&)" => {
@@ -206,6 +212,23 @@ impl<'a> Trees<'a> {
                 }
             }
             Some(Binding::Parameter { .. } | Binding::Pattern) | None => {}
+        }
+    }
+
+    /// Whether an expression is something that the library has. Its contracts leave the author's functions as they are.
+    fn is_of_library(&self, at: At<'a>, hops: usize) -> bool {
+        let (Some(expr), Some(hops)) = (self.expr(at), hops.checked_sub(1)) else { return false };
+        let here = |id: NodeId| At { file: at.file, id };
+        match expr {
+            Expr::Import(path) => {
+                self.imported_name(at.file, path).is_some_and(|it| crate::is_library_file(&it))
+            }
+            Expr::Access { inner, .. } => self.is_of_library(here(*inner), hops),
+            Expr::Var(_) => match self.scopes(at.file).and_then(|scopes| scopes.of_var(at.id)?.binding) {
+                Some(Binding::Let { value, annotated: false, .. }) => self.is_of_library(here(value), hops),
+                _ => false,
+            },
+            _ => false,
         }
     }
 
@@ -278,8 +301,15 @@ impl<'a> Trees<'a> {
         if path.len() >= MAX_PATH {
             return;
         }
-        for view in self.views(at) {
-            let Some(left) = steps.checked_sub(1) else { return };
+        let views = self.views_within(at, MAX_HOPS);
+        if views.lost {
+            self.open.insert(path.clone());
+        }
+        for view in views.found {
+            let Some(left) = steps.checked_sub(1) else {
+                self.open.insert(Vec::new());
+                return;
+            };
             *steps = left;
             match self.expr(view) {
                 Some(Expr::Record { fields, includes, .. }) => {
@@ -290,6 +320,7 @@ impl<'a> Trees<'a> {
                             &include.text,
                             Site { name: include.span.clone(), value: None, annotated: false },
                         );
+                        self.open.insert(path.iter().chain([&include.text]).cloned().collect());
                     }
                     for field in fields {
                         self.index_field(view.file, field, path, steps);
@@ -308,7 +339,9 @@ impl<'a> Trees<'a> {
                         }
                     }
                 }
-                _ => {}
+                _ => {
+                    self.open.insert(path.clone());
+                }
             }
         }
     }
@@ -322,12 +355,18 @@ impl<'a> Trees<'a> {
     ) {
         let depth = path.len();
         for (position, name) in field.path.iter().enumerate() {
-            let Some(name) = name else { break };
+            let Some(name) = name else {
+                self.open.insert(path.clone());
+                break;
+            };
             let last = position + 1 == field.path.len();
             let value = field.value.filter(|_| last).map(|id| At { file, id });
             let annotated = last && field.annotated;
             self.add_site(path, &name.text, Site { name: name.span.clone(), value, annotated });
             path.push(name.text.clone());
+            if annotated {
+                self.open.insert(path.clone());
+            }
             if let Some(value) = value {
                 self.index(value, path, steps);
             }

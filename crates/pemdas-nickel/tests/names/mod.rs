@@ -1,9 +1,11 @@
 //! Blueprints whose objects are named by all kinds of expressions, planned for roots that differ.
 
+mod reads;
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use pemdas_core::blueprint::{Body, NamePart};
+use pemdas_core::blueprint::{Body, NamePart, NameSegment};
 use pemdas_core::diagnostic::Severity;
 use pemdas_core::evaluate::{Answer, Evaluator, Question};
 use pemdas_core::plan::{Plan, Verb, known_kinds, plan};
@@ -94,54 +96,99 @@ fn made(plan: &Plan) -> Vec<(String, String, String, Value)> {
         .collect()
 }
 
-/// Whether the way it is written says what the expression is, in a function of `the`, and the expression.
-const EXPRESSIONS: [(bool, &str); 43] = [
-    (true, "the.root.metadata.name"),
-    (true, "\"%{the.root.metadata.name}-db\""),
-    (true, "suffixed the.root.metadata.name \"x\""),
-    (true, "naming.plainly the.root"),
-    (true, "let name_ = the.root.metadata.name in \"%{name_}-y\""),
-    (true, "let rec f = fun text => \"%{text}-z\" in f the.root.data.env"),
-    (true, "(fun text => suffixed text text) the.root.data.env"),
-    (false, "naming.chosen the.root"),
-    (false, "(naming & { chosen = fun root => \"other\" }).chosen the.root"),
+/// What is known of a name without an instance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Known {
+    /// The way it is written proves that it is put together of these fields.
+    Pattern,
+    /// It is the same for every root.
+    Fixed,
+    /// Nothing: it is asked for.
+    Nothing,
+}
+use Known::{Fixed, Nothing, Pattern};
+
+/// What is known of an expression in a function of `the`, and the expression.
+const EXPRESSIONS: [(Known, &str); 61] = [
+    (Pattern, "the.root.metadata.name"),
+    (Pattern, "\"%{the.root.metadata.name}-db\""),
+    (Pattern, "suffixed the.root.metadata.name \"x\""),
+    (Pattern, "naming.plainly the.root"),
+    (Pattern, "let name_ = the.root.metadata.name in \"%{name_}-y\""),
+    (Pattern, "let rec f = fun text => \"%{text}-z\" in f the.root.data.env"),
+    (Pattern, "(fun text => suffixed text text) the.root.data.env"),
+    (Nothing, "naming.chosen the.root"),
+    (Fixed, "(naming & { chosen = fun root => \"other\" }).chosen the.root"),
+    (Fixed, "\"fixed\""),
+    (Fixed, "let rec f = fun text n => if n == 0 then \"end\" else f text (n - 1) in f the.root.data.env 3"),
+    (Nothing, "(naming & { chosen = fun root => root.metadata.name }).chosen the.root"),
+    (Nothing, "(naming & { plainly | force = fun root => root.data.env }).plainly the.root"),
+    (Nothing, "(naming & { plainly | priority 2 = fun root => root.data.env }).plainly the.root"),
     (
-        false,
+        Nothing,
+        "({ a = { name_ = the.root.metadata.name } } & { a | priority 2 = { name_ = the.root.data.env } }).a.name_",
+    ),
+    (Nothing, "({ name_ = the.root.metadata.name } & { name_ | force = the.root.data.env }).name_"),
+    (
+        Nothing,
+        "({ name_ | default = the.root.metadata.name, long = \"%{name_}-x\" } & { name_ = the.root.data.env }).long",
+    ),
+    (
+        Nothing,
+        "let rec f = fun text n => if n == 0 then text else f \"%{text}-n\" (n - 1) in f the.root.data.env 2",
+    ),
+    (
+        Pattern,
+        "let rec odd = fun text => even text, even = fun text => \"%{text}-e\" in odd the.root.data.env",
+    ),
+    (
+        Pattern,
+        "let the_ = the in let the = { root.metadata.name = the_.root.data.env } in the.root.metadata.name",
+    ),
+    (Pattern, "(fun the => the.metadata.name) { metadata.name = the.root.data.env }"),
+    (Nothing, "(suffixed the.root.metadata.name) \"x\""),
+    (Nothing, "let part = suffixed the.root.metadata.name in part \"x\""),
+    (Nothing, "(fun { env, .. } => env) the.root.data"),
+    (Nothing, "{ \"%{the.root.data.env}\" = the.root.metadata.name }.\"%{the.root.data.env}\""),
+    (Nothing, "let env = the.root.data.env in { include env }.env"),
+    (Nothing, "let f | Dyn -> Dyn = fun text => text in f the.root.metadata.name"),
+    (
+        Nothing,
         "if the.root.data.env == \"prod\" then the.root.metadata.name else \"%{the.root.metadata.name}-%{the.root.data.env}\"",
     ),
-    (false, "if the.root.metadata.name == \"a\" then \"first\" else \"second\""),
-    (false, "of_root the"),
-    (false, "std.string.replace \"application\" \"app\" the.root.metadata.name"),
-    (false, "std.string.lowercase the.root.data.env"),
-    (false, "std.string.uppercase the.root.data.env |> std.string.lowercase"),
-    (false, "the.root.metadata.name |> std.string.replace \"a\" \"b\""),
-    (false, "the.root.data.env |> match { \"prod\" => \"live\", _ => \"other\" }"),
-    (false, "the.root.data.env |> match { \"prod\" => \"live\", name_ => \"%{name_}-other\" }"),
-    (false, "(match { { env, .. } => env }) the.root.data"),
-    (false, "let { env, .. } = the.root.data in env"),
-    (false, "let { env = renamed, many = env, .. } = the.root.data in \"%{renamed}-%{env}\""),
-    (false, "std.array.first (std.string.split \"-\" the.root.data.many)"),
-    (false, "std.array.last (std.string.split \"/\" the.root.data.path)"),
-    (false, "std.string.join \"-\" (std.string.split \"/\" the.root.data.path)"),
-    (false, "std.string.join \"-\" [the.root.metadata.name, the.root.data.env]"),
-    (false, "std.string.substring 0 1 the.root.data.env"),
-    (false, "std.string.trim \" %{the.root.metadata.name} \""),
-    (false, "short 20 \"application-%{the.root.metadata.name}-%{the.root.data.env}\""),
-    (false, "short 63 the.root.metadata.name"),
-    (false, "std.string.substring 0 8 (std.hash 'Sha256 the.root.metadata.name)"),
-    (false, "std.string.lowercase (std.string.substring 0 4 (base64 the.root.metadata.name))"),
-    (false, "at \"data.env\" \"z\" the.root"),
-    (false, "at \"data.missing\" \"z\" the.root"),
-    (false, "at \"metadata.name\" \"z\" the.root"),
-    (false, "if std.record.has_field \"env\" the.root.data then \"has\" else \"has-not\""),
-    (false, "if std.record.has_field \"gone\" the.root.data then \"has\" else \"has-not\""),
-    (false, "std.array.first (std.record.fields the.root.data)"),
-    (false, "the.root.data.\"%{the.root.data.env}-key\""),
-    (false, "std.to_string (std.string.length the.root.metadata.name)"),
-    (false, "std.string.from (std.string.is_match \"^a\" the.root.metadata.name)"),
-    (false, "\"x-\" ++ the.root.data.env"),
-    (true, "(the.root.metadata.labels.app | String)"),
-    (false, "std.function.id the.root.metadata.name"),
+    (Nothing, "if the.root.metadata.name == \"a\" then \"first\" else \"second\""),
+    (Nothing, "of_root the"),
+    (Nothing, "std.string.replace \"application\" \"app\" the.root.metadata.name"),
+    (Nothing, "std.string.lowercase the.root.data.env"),
+    (Nothing, "std.string.uppercase the.root.data.env |> std.string.lowercase"),
+    (Nothing, "the.root.metadata.name |> std.string.replace \"a\" \"b\""),
+    (Nothing, "the.root.data.env |> match { \"prod\" => \"live\", _ => \"other\" }"),
+    (Nothing, "the.root.data.env |> match { \"prod\" => \"live\", name_ => \"%{name_}-other\" }"),
+    (Nothing, "(match { { env, .. } => env }) the.root.data"),
+    (Nothing, "let { env, .. } = the.root.data in env"),
+    (Nothing, "let { env = renamed, many = env, .. } = the.root.data in \"%{renamed}-%{env}\""),
+    (Nothing, "std.array.first (std.string.split \"-\" the.root.data.many)"),
+    (Nothing, "std.array.last (std.string.split \"/\" the.root.data.path)"),
+    (Nothing, "std.string.join \"-\" (std.string.split \"/\" the.root.data.path)"),
+    (Nothing, "std.string.join \"-\" [the.root.metadata.name, the.root.data.env]"),
+    (Nothing, "std.string.substring 0 1 the.root.data.env"),
+    (Nothing, "std.string.trim \" %{the.root.metadata.name} \""),
+    (Nothing, "short 20 \"application-%{the.root.metadata.name}-%{the.root.data.env}\""),
+    (Nothing, "short 63 the.root.metadata.name"),
+    (Nothing, "std.string.substring 0 8 (std.hash 'Sha256 the.root.metadata.name)"),
+    (Nothing, "std.string.lowercase (std.string.substring 0 4 (base64 the.root.metadata.name))"),
+    (Nothing, "at \"data.env\" \"z\" the.root"),
+    (Nothing, "at \"data.missing\" \"z\" the.root"),
+    (Nothing, "at \"metadata.name\" \"z\" the.root"),
+    (Nothing, "if std.record.has_field \"env\" the.root.data then \"has\" else \"has-not\""),
+    (Nothing, "if std.record.has_field \"gone\" the.root.data then \"has\" else \"has-not\""),
+    (Nothing, "std.array.first (std.record.fields the.root.data)"),
+    (Nothing, "the.root.data.\"%{the.root.data.env}-key\""),
+    (Nothing, "std.to_string (std.string.length the.root.metadata.name)"),
+    (Nothing, "std.string.from (std.string.is_match \"^a\" the.root.metadata.name)"),
+    (Nothing, "\"x-\" ++ the.root.data.env"),
+    (Pattern, "(the.root.metadata.labels.app | String)"),
+    (Nothing, "std.function.id the.root.metadata.name"),
 ];
 
 /// What stands around the metadata must not matter either. Each object has a namespace of its own: many have one name.
@@ -284,11 +331,52 @@ fn a_name_that_depends_on_a_precursor_makes_nothing() {
 }
 
 #[test]
-fn only_what_is_put_together_is_called_a_pattern() {
-    for (certain, expression) in EXPRESSIONS {
+fn only_what_is_proved_is_known_without_an_instance() {
+    for (wanted, expression) in EXPRESSIONS {
         let template = &templates(expression, "n")[0];
         let loaded = loaded(&format!("n = {{ template = {template} }}"), &["n".to_owned()]);
         let Body::Template(template) = &loaded.blueprint.unwrap().nodes["n"].body else { panic!() };
-        assert_eq!(matches!(template.object.name, NamePart::Pattern(_)), certain, "{expression}");
+        let known = match &template.object.name {
+            NamePart::Pattern(parts) if parts.iter().all(|it| matches!(it, NameSegment::Text(_))) => Fixed,
+            NamePart::Pattern(_) => Pattern,
+            NamePart::Missing | NamePart::Computed(_) => Nothing,
+        };
+        assert_eq!(known, wanted, "{expression}: {:?}", template.object.name);
+    }
+}
+
+/// What flows along an edge is what its expression says, however the live object goes into it.
+#[test]
+fn what_is_taken_from_a_precursor_is_what_its_expression_says() {
+    let v = json!({ "x": 1, "y": { "z": "s" } });
+    let forms = [
+        ("fun a => { include a }", json!({ "a": v })),
+        ("fun a => let b = a.y in { include [a, b] }", json!({ "a": v, "b": { "z": "s" } })),
+        ("fun { x, y, .. } => { include [x, y] }", v.clone()),
+        ("fun a => { deep = { include a } }", json!({ "deep": { "a": v } })),
+        ("fun a => a & { more = 1 }", json!({ "x": 1, "y": { "z": "s" }, "more": 1 })),
+        ("fun a => { x = a.x } & { z = a.y.z }", json!({ "x": 1, "z": "s" })),
+        ("fun a => std.record.insert \"more\" a.x a", json!({ "x": 1, "y": { "z": "s" }, "more": 1 })),
+        ("let kept = fun t => { it = t } in fun a => kept a", json!({ "it": v })),
+        ("let part = fun t => { it = t.y } in fun a => part a", json!({ "it": { "z": "s" } })),
+        ("fun a => { it = [a] }", json!({ "it": [v] })),
+    ];
+    let mut nodes = "v = { value = { x = 1, y = { z = \"s\" } } },".to_owned();
+    let mut also = vec!["v".to_owned()];
+    for (at, (form, _)) in forms.iter().enumerate() {
+        let _ = writeln!(
+            nodes,
+            "n{at} = {{ before.v.extract = {form}, template = fun the => {{ apiVersion = \"v1\", kind = \"ConfigMap\",
+               metadata.name = \"n{at}\", data.got = std.serialize 'Json the.v }} }},"
+        );
+        also.push(format!("n{at}"));
+    }
+    let (plan, _) = planned(&loaded(&nodes, &also), &root("a", "prod"));
+    let made = made(&plan);
+    assert_eq!(made.len(), forms.len(), "{:#?}", plan.nodes);
+    for (node, _, _, object) in made {
+        let (form, wanted) = &forms[node[1..].parse::<usize>().unwrap()];
+        let got: Value = serde_json::from_str(object["data"]["got"].as_str().unwrap()).unwrap();
+        assert_eq!(got, *wanted, "{form}");
     }
 }
