@@ -19,6 +19,24 @@ impl Digest {
         digester.end()
     }
 
+    /// The first half of an HMAC-SHA-256 (RFC 2104).
+    #[must_use]
+    pub(crate) fn hmac(key: &[u8], message: &[u8]) -> Self {
+        const BLOCK: usize = 64;
+        let mut padded = [0_u8; BLOCK];
+        if key.len() > BLOCK {
+            padded[..32].copy_from_slice(&Sha256::digest(key));
+        } else {
+            padded[..key.len()].copy_from_slice(key);
+        }
+        let with = |pad: u8| padded.map(|it| it ^ pad);
+        let inner = Sha256::new().chain_update(with(0x36)).chain_update(message).finalize();
+        let full = Sha256::new().chain_update(with(0x5c)).chain_update(inner).finalize();
+        let mut half = [0; 16];
+        half.copy_from_slice(&full[..16]);
+        Self(half)
+    }
+
     /// A few characters that may end the name of an object.
     #[must_use]
     pub fn short(self) -> String {
@@ -146,6 +164,15 @@ mod tests {
     use serde_json::json;
 
     use super::Digest;
+
+    #[test]
+    fn an_hmac_is_that_of_the_standard() {
+        // RFC 4231, test cases 2 and 6: a short key, and one that is longer than a block.
+        let short = Digest::hmac(b"Jefe", b"what do ya want for nothing?");
+        assert_eq!(short.to_string(), "5bdcc146bf60754e6a042426089575c7");
+        let long = Digest::hmac(&[0xaa; 131], b"Test Using Larger Than Block-Size Key - Hash Key First");
+        assert_eq!(long.to_string(), "60e431591ee0b67f0d8a26aacbf5b77f");
+    }
 
     #[test]
     fn a_digest_follows_the_meaning_and_the_key() {

@@ -21,6 +21,7 @@ use pemdas_kube::{
     events::{Teller, Telling},
     hub::{Beside, Hub, Settings},
     identity::Identity,
+    key::Keys,
     lease::{Candidate, Leadership, Timing},
     machine::Machine,
     metrics::Metrics,
@@ -114,8 +115,8 @@ pub(crate) fn verdict<E: Evaluator + Send + Sync + 'static>(
 pub(crate) struct Wanted {
     /// Blueprints are looked for in these namespaces; none means all.
     pub(crate) namespaces: BTreeSet<String>,
-    /// The key of the digests.
-    pub(crate) secret: Vec<u8>,
+    /// The keys of digests and seals.
+    pub(crate) keys: Keys,
     /// How often it is asked again what an account may see.
     pub(crate) recheck: Duration,
     /// The namespace of the Lease; nothing where no other copy can run.
@@ -172,7 +173,7 @@ impl Operation {
         let fence = leadership.as_ref().map(Leadership::fence).unwrap_or_default();
         let settings = Settings {
             namespaces: wanted.namespaces,
-            secret: wanted.secret,
+            keys: wanted.keys,
             fence,
             recheck: wanted.recheck,
             machine,

@@ -18,7 +18,7 @@ use crate::{
     ledger::Slot,
     path::FieldPath,
     truth::Truth,
-    world::{Live, OUR_PREFIX, Owner, Refusal, Touch, had, owner},
+    world::{CLAIM_ANNOTATION, Live, OUR_PREFIX, Owner, ROOT_LABEL, Refusal, Touch, had},
 };
 
 /// Within so many milliseconds ...
@@ -68,15 +68,17 @@ impl Pass<'_> {
             self.change_ours(slot, node, desired, &item, member, holds);
             return;
         }
-        match owner(live, &self.facts.root().instance) {
+        match self.facts.owner(live) {
             // The inventory has all of these.
             Owner::Us(_) => {}
-            Owner::Unreadable => {
-                let text = format!("{key} has our label and an annotation that cannot be read");
-                member.causes.push(Cause::stalled(reason::UNREADABLE, text));
+            Owner::Forged => {
+                let text = format!(
+                    "{key} has the label {ROOT_LABEL}, and its annotation {CLAIM_ANNOTATION} is missing or was not written by Pemdas: delete the object, or restore the annotation"
+                );
+                member.causes.push(Cause::stalled(reason::CLAIM_INVALID, text));
             }
             Owner::Another { uid, root } => {
-                let same_root = super::reclaim::is_dead(self.facts.all(), &uid, root.as_ref());
+                let same_root = super::reclaim::is_dead(self.facts.all(), &uid, &root);
                 if same_root && self.annotation("reclaim") == Some(uid.as_str()) && member.open == Truth::True
                 {
                     let terms = (Some(live.resource_version), true, &BTreeSet::new());

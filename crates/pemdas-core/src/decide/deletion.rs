@@ -170,9 +170,7 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
         return decision;
     }
     let inventory = Inventory::of(world);
-    let unreadable = inventory.unreadable.iter();
-    let mut left: Vec<_> =
-        unreadable.map(|key| format!("{key} has an annotation that cannot be read: it is left")).collect();
+    let mut left = Vec::new();
     let unsynced = world.kinds.iter().find(|(kind, view)| {
         view.sight == Sight::Unsynced || (view.sight == Sight::Synced && world.blind(kind).is_some())
     });

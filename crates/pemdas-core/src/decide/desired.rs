@@ -69,11 +69,6 @@ pub(super) struct Marks {
     pub(super) attempt: Option<(Digest, u32)>,
 }
 
-fn claim(body: &mut Value, claim: &Claim) {
-    let text = serde_json::to_string(claim).unwrap_or_default();
-    body["metadata"]["annotations"][CLAIM_ANNOTATION] = json!(text);
-}
-
 /// Why something rendered cannot be an object. Where our own marks go, there must be room for them: what stands in
 /// their place would be lost without a word.
 fn misfit(rendered: &Value) -> Option<&'static str> {
@@ -269,6 +264,7 @@ impl Pass<'_> {
             orphan: node.on_delete == OnDelete::Orphan,
             owned: node.on_delete != OnDelete::Orphan && self.owns(&key),
             attempt: marks.attempt,
+            seal: String::new(),
         };
         let known = self.kept.get(slot).filter(|it| it.question == rendered.question && it.key == key);
         let known = known.filter(|it| Claim { applied: it.claim.applied, ..claim.clone() } == *it.claim);
@@ -350,7 +346,7 @@ impl Pass<'_> {
                 }
             }
             body["metadata"]["labels"][ROOT_LABEL] = json!(self.facts.root().instance);
-            claim(&mut body, &desired.claim);
+            self.claim(&mut body, &desired.key, (*desired.claim).clone());
             body
         })
     }
@@ -359,8 +355,15 @@ impl Pass<'_> {
     pub(super) fn sent(&self, desired: &Desired, unkept: &BTreeSet<String>) -> Value {
         let mut body = self.body(desired).clone();
         let fields = fields(&self.unclaimed(desired), self.facts.secret());
-        claim(&mut body, &Claim { fields, unkept: unkept.clone(), ..(*desired.claim).clone() });
+        let claim = Claim { fields, unkept: unkept.clone(), ..(*desired.claim).clone() };
+        self.claim(&mut body, &desired.key, claim);
         body
+    }
+
+    fn claim(&self, body: &mut Value, key: &ObjectKey, claim: Claim) {
+        let world = self.facts.all();
+        let text = claim.sealed(&world.root.instance, &key.kind, &world.seal);
+        body["metadata"]["annotations"][CLAIM_ANNOTATION] = json!(text);
     }
 
     /// Only where the garbage collector may take it in any order: it knows no edges.

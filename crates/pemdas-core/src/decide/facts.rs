@@ -8,7 +8,9 @@ use serde_json::Value;
 use crate::{
     digest::Digest,
     evaluate::Answer,
-    world::{Gone, KindKey, KindView, Live, ObjectKey, OwnWrite, Refused, Reversal, RootFact, Touch, World},
+    world::{
+        Gone, KindKey, KindView, Live, ObjectKey, OwnWrite, Owner, Refused, Reversal, RootFact, Touch, World,
+    },
 };
 
 /// The world, and what was read of it since that was last asked.
@@ -68,6 +70,10 @@ impl<'a> Facts<'a> {
 
     pub(super) fn digest(&self, value: &Value) -> Digest {
         self.world.digest(value)
+    }
+
+    pub(super) fn owner(&self, object: &Live) -> Owner {
+        self.world.owner(object)
     }
 
     pub(super) fn blind(&self, kind: &KindKey) -> Option<String> {

@@ -20,7 +20,7 @@ use crate::{
     evaluate::Form,
     ledger::Slot,
     truth::Truth,
-    world::{KindKey, Live, ObjectKey, Owner, owner},
+    world::{KindKey, Live, ObjectKey, Owner},
 };
 
 /// How many members a `for_each` or a selector may have; more is an error of the node.
@@ -447,7 +447,7 @@ impl Pass<'_> {
                 return member;
             }
         }
-        let claimed = matches!(owner(live, &self.facts.root().instance), Owner::Another { .. });
+        let claimed = matches!(self.facts.owner(live), Owner::Another { .. });
         if claimed && !mutant!(AbsentTakesClaimed) {
             member.causes.push(Cause::stalled(reason::EXISTS, format!("{key} belongs to another instance")));
             return member;

@@ -358,10 +358,6 @@ impl<'a> Pass<'a> {
 
     /// What contradicts itself in the world, whatever the nodes say.
     pub(super) fn contradictions(&mut self) {
-        for key in &self.inventory.unreadable {
-            let text = format!("{key} has our label and an annotation that cannot be read");
-            self.instance.push(Cause::stalled(reason::UNREADABLE, text));
-        }
         if self.facts.all().ledger == LedgerFact::Unreadable {
             self.instance.push(Cause::stalled(reason::UNREADABLE, "the ledger cannot be read"));
         }
@@ -583,5 +579,6 @@ pub(super) fn idle(cause: &Cause) -> Decision {
         wake: None,
         interests: Arc::default(),
         used: BTreeMap::new(),
+        ignores: false,
     }
 }

@@ -19,7 +19,7 @@ use crate::{
     blueprint::{Body, Function, Input, Report, RootTarget},
     evaluate::Form,
     ledger::Slot,
-    world::{LedgerFact, OwnWrite, Refused, Touch, author_part},
+    world::{CLAIM_ANNOTATION, LedgerFact, OwnWrite, ROOT_LABEL, Refused, Touch, author_part},
 };
 
 /// How many nodes a status lists; those that are not ready come first.
@@ -32,6 +32,10 @@ pub(super) const LOWERED: &str = "NotReady";
 pub(super) const STATUS_FAILED: &str = "StatusFailed";
 /// Stands for the report of a root among what is told; no member of a root is called anything.
 pub(crate) const REPORT: &str = "report";
+/// What is told where objects have our label and no claim that Pemdas wrote.
+const IGNORED: &str = "ClaimIgnored";
+/// Stands for such objects among what is told; no member of a root is called anything.
+pub(crate) const FORGED: &str = "forged";
 /// The shortest time between two writes of a status, in milliseconds.
 pub(super) const STATUS_INTERVAL: u64 = 1_000;
 
@@ -86,6 +90,7 @@ impl Pass<'_> {
             status_differs,
             wake: self.wake,
             used: std::mem::take(&mut tally.used),
+            ignores: !self.inventory.forged.is_empty(),
         }
     }
 
@@ -365,6 +370,16 @@ impl Pass<'_> {
         }
         if let Some((reason, message)) = self.trouble.take() {
             now.insert(Some(self.about_report()), (reason.to_owned(), message));
+        }
+        if let Some(first) = self.inventory.forged.first() {
+            let others = match self.inventory.forged.len() {
+                1 => String::new(),
+                all => format!(" and {} more objects", all - 1),
+            };
+            let message = format!(
+                "{first}{others} with the label {ROOT_LABEL} of this instance, and no {CLAIM_ANNOTATION} that Pemdas wrote: ignored"
+            );
+            now.insert(Some(Slot::new(&self.program.root, FORGED)), (IGNORED.to_owned(), message));
         }
         let instance = self.stalled().or_else(|| self.instance.iter().find_map(Cause::told));
         if let Some((reason, message)) = instance {

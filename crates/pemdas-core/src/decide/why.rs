@@ -37,7 +37,9 @@ pub mod reason {
     pub const ERROR: &str = "Error";
     /// A template answers its own result with another one.
     pub const UNSTEADY: &str = "DoesNotSettle";
-    /// An object has our label and an annotation that cannot be read.
+    /// An object under a name that is wanted has our label, and no claim that Pemdas wrote.
+    pub const CLAIM_INVALID: &str = "ClaimInvalid";
+    /// A ledger that cannot be read, or a claim that contradicts its blueprint.
     pub const UNREADABLE: &str = "Unreadable";
     /// The API server refuses a write; it is tried again, and somebody has to do something.
     pub const REFUSED: &str = "Refused";

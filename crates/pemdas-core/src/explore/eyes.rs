@@ -9,7 +9,7 @@ use crate::{
     decide::{Decision, Mode, Phase, decide},
     ledger::Slot,
     shape::Shape,
-    world::{CLAIM_ANNOTATION, Claim, Live, ObjectKey, Owner, owner},
+    world::{CLAIM_ANNOTATION, Claim, Live, ObjectKey, Owner},
 };
 
 impl Sim {
@@ -55,7 +55,7 @@ impl Sim {
     /// No Sequence edge is violated: what x comes after was ready with the same version, since it was last written.
     fn watch_order(&mut self, key: &ObjectKey, body: &Value, decision: &Decision) {
         let (Some(claim), Some(program)) = (claim_of(body), self.program()) else { return };
-        let last = self.world.objects.get(key).and_then(|live| match owner(live, &self.uid) {
+        let last = self.world.objects.get(key).and_then(|live| match self.owner(live) {
             Owner::Us(claim) => Some(claim.applied),
             _ => None,
         });
@@ -109,7 +109,7 @@ impl Sim {
 
     /// Whether an object that the view still shows was deleted by somebody: then the view, not the rule, is old.
     fn deleted_by_others(&self, node: &str) -> bool {
-        self.world.objects.values().any(|live| match owner(live, &self.uid) {
+        self.world.objects.values().any(|live| match self.owner(live) {
             Owner::Us(claim) => {
                 let real = self.cluster.get(&live.key);
                 claim.node == node
@@ -162,7 +162,7 @@ impl Sim {
 
     /// With `'After`, an object that is replaced goes when its replacement is ready: there never is a gap.
     fn watch_gap(&mut self, key: &ObjectKey, decision: &Decision) {
-        let Some(Owner::Us(claim)) = self.world.objects.get(key).map(|it| owner(it, &self.uid)) else {
+        let Some(Owner::Us(claim)) = self.world.objects.get(key).map(|it| self.owner(it)) else {
             return;
         };
         let node = self.program().and_then(|it| it.node(&claim.node));
@@ -176,7 +176,7 @@ impl Sim {
         if !plain || !needed || told || claim.attempt.is_some() {
             return;
         }
-        let replaced = self.world.objects.values().any(|live| match owner(live, &self.uid) {
+        let replaced = self.world.objects.values().any(|live| match self.owner(live) {
             Owner::Us(it) => {
                 live.key != *key && it.node == claim.node && it.member == claim.member && !live.terminating
             }
@@ -206,13 +206,13 @@ impl Sim {
 
     /// What is not claimed by the instance is never written or deleted.
     pub(super) fn watch_claim(&mut self, action: &Action, before: &Live) {
-        let ours = matches!(owner(before, &self.uid), Owner::Us(_));
+        let ours = matches!(self.owner(before), Owner::Us(_));
         let program = self.program();
         let adopts = program
             .is_some_and(|it| it.blueprint.nodes.values().any(|it| it.own == crate::blueprint::Own::Adopt));
         let absent = program
             .is_some_and(|it| it.blueprint.nodes.values().any(|it| matches!(it.body, Body::Absent(_))));
-        let claimed_by_another = matches!(owner(before, &self.uid), Owner::Another { .. });
+        let claimed_by_another = matches!(self.owner(before), Owner::Another { .. });
         let reclaims = self.root().is_some_and(|it| it.annotation("pemdas.dev/reclaim").is_some());
         let allowed = ours || (!claimed_by_another && (adopts || absent)) || reclaims;
         if !allowed {
@@ -233,7 +233,7 @@ impl Sim {
         let v = root.body["spec"]["v"].clone();
         let mut found = Vec::new();
         for live in self.world.objects.values() {
-            let Owner::Us(claim) = owner(live, &self.uid) else { continue };
+            let Owner::Us(claim) = self.owner(live) else { continue };
             if claim.attempt.is_some() {
                 continue;
             }
@@ -269,7 +269,7 @@ impl Sim {
                 .world
                 .objects
                 .values()
-                .any(|live| matches!(owner(live, &self.uid), Owner::Us(it) if it.node == *name));
+                .any(|live| matches!(self.owner(live), Owner::Us(it) if it.node == *name));
             if plain && always && !there {
                 found.push(format!("ready, and {name} is missing"));
             }

@@ -273,8 +273,8 @@ pub(super) fn what_is_not_claimed_is_never_written(subject: &Subject, walks: u64
                 body["metadata"]["labels"] = json!({ ROOT_LABEL: "u99" });
                 let mut other = claim.clone();
                 other.root = ObjectKey::new(other.root.kind.clone(), other.root.namespace.clone(), "another");
-                body["metadata"]["annotations"] =
-                    json!({ CLAIM_ANNOTATION: serde_json::to_string(&other).unwrap() });
+                let other = other.sealed("u99", &key.kind, &super::sim::seal());
+                body["metadata"]["annotations"] = json!({ CLAIM_ANNOTATION: other });
             }
             sim.cluster.create(key, "somebody", body);
             theirs.push((key.clone(), sim.live(key).unwrap().resource_version));

@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::{
     CLAIM_ANNOTATION, Claim, Gone, KindKey, KindView, Lease, LedgerFact, Live, MAX_REVERSALS, MAX_VANISHED,
-    ObjectKey, OwnWrite, Owner, Refused, Reversal, StatusSent, Touch, World, author_part, manager, owner,
+    ObjectKey, OwnWrite, Owner, Refused, Reversal, StatusSent, Touch, World, author_part, manager,
 };
 use crate::{
     action::Action,
-    decide::{Decision, Phase, REPORT},
+    decide::{Decision, FORGED, Phase, REPORT},
     digest::Digest,
     evaluate::Answer,
     ledger::Ledger,
@@ -332,14 +332,14 @@ impl World {
         self.applying.remove(key);
         self.unkept.remove(key);
         self.note_gone(&live);
-        if let Owner::Us(claim) = owner(&live, &self.root.instance)
+        if let Owner::Us(claim) = self.owner(&live)
             && !live.terminating
         {
             self.vanished.insert(key.clone(), claim.applied);
             while self.vanished.len() > MAX_VANISHED {
                 self.vanished.pop_first();
             }
-        } else if let Owner::Us(claim) = owner(&live, &self.root.instance)
+        } else if let Owner::Us(claim) = self.owner(&live)
             && !matches!(self.writes.get(key), Some(OwnWrite::Deleted(uid)) if *uid == live.uid)
         {
             self.vanished.insert(key.clone(), claim.applied);
@@ -352,7 +352,7 @@ impl World {
         let deleted = self.deleted.remove(&live.key).is_some_and(|uid| uid == live.uid);
         let under_way = matches!(self.writes.get(&live.key), Some(OwnWrite::InFlight | OwnWrite::Lost));
         let ours = deleted || under_way;
-        let lasting = matches!(owner(live, &self.root.instance), Owner::Us(claim) if claim.attempt.is_none());
+        let lasting = matches!(self.owner(live), Owner::Us(claim) if claim.attempt.is_none());
         if ours || !lasting {
             return;
         }
@@ -644,6 +644,7 @@ impl World {
             Some(slot) if slot.member == REPORT && !decision.nodes.contains_key(slot) => {
                 !decision.status.as_ref().is_some_and(reported)
             }
+            Some(slot) if slot.member == FORGED && !decision.nodes.contains_key(slot) => decision.ignores,
             Some(slot) => decision.nodes.get(slot).is_some_and(|it| it.phase != Phase::Ready),
             None => !stalled || reason != "Ready",
         });
@@ -658,6 +659,7 @@ impl World {
         fresh.lease = lease;
         fresh.led_since = self.now;
         fresh.secret.clone_from(&self.secret);
+        fresh.seal.clone_from(&self.seal);
         fresh.entropy.clone_from(&self.entropy);
         fresh.kinds = BTreeMap::new();
         fresh

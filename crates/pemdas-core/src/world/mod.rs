@@ -9,6 +9,7 @@ mod journal;
 mod learn;
 mod managers;
 mod object;
+mod seal;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,6 +27,7 @@ pub(crate) use journal::{Journal, Touch};
 pub use learn::{Fact, Refusal, WriteOutcome};
 pub use managers::{FieldSet, Managers};
 pub use object::{KindKey, Live, ObjectKey, leaves, without};
+pub use seal::Seal;
 
 use crate::{
     action::Action,
@@ -270,6 +272,8 @@ pub struct World {
     pub answers: Answers,
     /// The key of the digests.
     pub secret: Vec<u8>,
+    /// What tells our claims from forged ones.
+    pub seal: Seal,
     /// A random string, from which seeds are made.
     pub entropy: String,
     /// The last response of the Service of a `report`.
@@ -351,6 +355,7 @@ impl World {
             ledger_refused: None,
             answers: Answers::default(),
             secret: Vec::new(),
+            seal: Seal::Unverified,
             entropy: String::new(),
             report: None,
             report_trouble: None,
@@ -465,6 +470,12 @@ impl World {
         self.unfit.push((author, self.now));
         let extra = self.unfit.len().saturating_sub(MAX_UNFIT);
         self.unfit.drain(..extra);
+    }
+
+    /// Whose an object is, as seen from this instance.
+    #[must_use]
+    pub fn owner(&self, object: &Live) -> Owner {
+        owner(object, &self.root.instance, &self.seal)
     }
 
     /// A digest under this world's key.

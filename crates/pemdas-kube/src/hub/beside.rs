@@ -8,7 +8,7 @@ use pemdas_core::{
     blueprint::Rollout,
     crd::install::{Maker, Policy},
     rights::{Served, Setting, rights},
-    world::{Fact, KindKey, Live, Owner, World, owner},
+    world::{Fact, KindKey, Live, Owner, World},
 };
 use serde_json::Value;
 use tokio::task::AbortHandle;
@@ -355,8 +355,7 @@ impl Hub {
 /// The Service that a node made.
 fn service_of(world: &World, node: &str) -> Option<(String, String)> {
     let made = world.objects.values().find(|it| {
-        it.key.kind.kind == "Service"
-            && matches!(owner(it, &world.root.instance), Owner::Us(claim) if claim.node == node)
+        it.key.kind.kind == "Service" && matches!(world.owner(it), Owner::Us(claim) if claim.node == node)
     })?;
     Some((made.key.namespace.clone(), made.key.name.clone()))
 }

@@ -24,7 +24,7 @@ pub(crate) const STATUS_ANNOTATION: &str = "pemdas.dev/status";
 /// The annotation in which people find the definitions that they are to install.
 const PUBLISHED_ANNOTATION: &str = "pemdas.dev/definitions";
 /// Keeps a blueprint while instances of it live.
-const BLUEPRINT_FINALIZER: &str = "pemdas.dev/blueprint";
+pub(crate) const BLUEPRINT_FINALIZER: &str = "pemdas.dev/blueprint";
 /// How long changes of how a blueprint is are gathered.
 const REPORT_AFTER: Duration = Duration::from_secs(1);
 /// How long until a report that failed is tried again.

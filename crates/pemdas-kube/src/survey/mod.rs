@@ -14,7 +14,7 @@ use kube::{
 use pemdas_core::{
     blueprint::Blueprint,
     graph::OWN_ROOT,
-    world::{LedgerFact, Live},
+    world::{LedgerFact, Live, Seal},
 };
 use serde_json::{Value, json};
 
@@ -242,7 +242,7 @@ impl Survey {
     /// The ledger of an instance.
     pub async fn ledger(&self, namespace: &str, instance: &str) -> LedgerFact {
         let place = Place { namespace: namespace.to_owned(), instance: instance.to_owned() };
-        ledgers::look(&self.connection.client, &place).await.unwrap_or(LedgerFact::Unknown)
+        ledgers::look(&self.connection.client, &place, &Seal::Unverified).await.unwrap_or(LedgerFact::Unknown)
     }
 
     /// The key of the operator's digests; nothing if it may not be read, or there is none.

@@ -1,11 +1,11 @@
 //! `pemdas run`: the operator itself.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, net::SocketAddr, sync::Arc, time::Duration};
 
 use clap::Args;
 use pemdas_kube::{
     connect::{Connection, in_a_pod},
-    key,
+    key::{self, NoKey},
     machine::Machine,
     metrics::Metrics,
     report::Way,
@@ -104,6 +104,20 @@ impl Run {
         }
     }
 
+    /// What helps where there are no keys.
+    fn about_keys(&self, why: &NoKey) -> String {
+        match why {
+            NoKey::Lost { namespace, name, .. } => format!(
+                "restore this Secret from a backup: without it Pemdas can tell neither what it made nor what was done. \
+                 To give all of that up, create the Secret empty: kubectl create secret generic {name} -n {namespace}"
+            ),
+            _ => format!(
+                "create the namespace {} first, or name another with --own-namespace",
+                self.own_namespace
+            ),
+        }
+    }
+
     async fn operate(
         &self,
         connection: Connection,
@@ -112,15 +126,10 @@ impl Run {
         stop: impl Future<Output = ()>,
     ) -> Outcome {
         let client = connection.client;
-        let secret = match key::read_or_make(&client, &self.own_namespace).await {
-            Ok(key) => key,
-            Err(why) => {
-                let hint = format!(
-                    "create the namespace {} first, or name another with --own-namespace",
-                    self.own_namespace
-                );
-                return could_not_run(&why.to_string(), Some(&hint));
-            }
+        let namespaces: BTreeSet<String> = self.namespaces.iter().cloned().collect();
+        let keys = match key::read_or_make(&client, &self.own_namespace, &namespaces).await {
+            Ok(keys) => keys,
+            Err(why) => return could_not_run(&why.to_string(), Some(&self.about_keys(&why))),
         };
         let (ready, waits_for) = watch::channel(vec!["the operator starts".to_owned()]);
         let (stop_serving, stopped_serving) = oneshot::channel::<()>();
@@ -131,8 +140,8 @@ impl Run {
         tracing::info!(server = connection.server, "the operator starts");
         let way = if in_a_pod() { Way::Names(self.cluster_domain.clone()) } else { Way::Proxy };
         let wanted = Wanted {
-            namespaces: self.namespaces.iter().cloned().collect(),
-            secret,
+            namespaces,
+            keys,
             recheck: Duration::from_secs(self.recheck),
             lease_in: (!self.alone).then(|| self.own_namespace.clone()),
             process: process_name(),
