@@ -2,7 +2,7 @@
 //!
 //! A right is here because some action needs it, and for no other reason: reading is `list` and `watch`; a server-side apply is
 //! `patch`, and `create` as well where it may create; `get` looks up what became of a write whose answer was lost. Who acts
-//! is told apart: the account of the blueprint, or Pemdas itself, which writes finalizers.
+//! is told apart: the account of the blueprint, or Pemdas itself, which takes its own finalizers off.
 
 pub mod codes;
 mod names;
@@ -194,14 +194,16 @@ impl Table<'_> {
         }
     }
 
-    /// Finalizers of roots are written as Pemdas.
+    /// Finalizers of roots are put on as the account, and taken off as Pemdas.
     fn finalizers(&mut self, program: &Program) {
         let Some(node) = program.node(&program.root) else { return };
         let Some((api_version, kind)) = self.blueprint.kind_of_root(&node.body) else { return };
         let Some(served) = self.resolve(&api_version, &kind, node) else { return };
         if finalizes(program, served.namespaced) {
             let reach = if served.namespaced { Reach::Everywhere } else { Reach::Cluster };
-            self.add(Who::Pemdas, &program.root, &served, "", &reach, None, &["patch"]);
+            for who in [Who::Account, Who::Pemdas] {
+                self.add(who, &program.root, &served, "", &reach, None, &["patch"]);
+            }
         }
     }
 

@@ -58,9 +58,9 @@ impl Hub {
         let world = &instance.world;
         let root = world.root.key.clone();
         let key = action.written().cloned().unwrap_or_else(|| root.clone());
-        let own = matches!(*action, Action::Finalize { .. } | Action::Release { .. });
         let seen = if key == root { world.root.live.clone() } else { world.objects.get(&key).cloned() };
-        let identity = if own { Identity::Pemdas } else { instance.identity.clone() };
+        let identity =
+            if lets_go(&action, seen.as_deref()) { Identity::Pemdas } else { instance.identity.clone() };
         let manager = manager(&world.root.instance);
         let resource = self.resource(&instance.identity.clone(), &key, body_of(&action));
         let client = self.clients.of(&identity);
@@ -193,6 +193,16 @@ impl Hub {
         let blueprint = self.instances.get(id).map(|it| &it.blueprint);
         let own = blueprint.and_then(|it| self.blueprints.get(it)).map(|it| it.flights.clone());
         Flights { all: self.flights.clone(), own, under_way: self.runway.flight() }
+    }
+}
+
+/// Whether a write only takes finalizers of ours off. Pemdas does that as itself, so that an account that lost its permissions keeps
+/// nothing from going. It puts them on as the account: what may not write a root may not hold it either.
+fn lets_go(action: &Action, seen: Option<&Live>) -> bool {
+    match action {
+        Action::Release { .. } => true,
+        Action::Finalize { finalizers, .. } => seen.is_some_and(|it| finalizers.is_subset(&it.finalizers)),
+        _ => false,
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     bed::until,
+    given::allow,
     hands::{TASK, neighbour_works, two},
     operators::{Plan, warned},
     space::Space,
@@ -191,4 +192,58 @@ fn without_its_key_the_operator_does_not_start_and_no_one_off_runs_again() {
         space.ready("Task", "one");
     }
     assert_eq!(space.names("job"), jobs, "nothing ran twice");
+}
+
+/// Every ConfigMap with a label is a root; what is made for it lies in the blueprint's namespace.
+const READER: &str = r#"
+let { Blueprint, .. } = import "pemdas/v1.ncl" in
+{
+  name = "reader",
+  nodes = {
+    map = {
+      root = { apiVersion = "v1", kind = "ConfigMap", selector.matchLabels."GROUP/read" = "yes" },
+      also = ["copy"],
+    },
+    copy.template = fun the => {
+      apiVersion = "v1", kind = "ConfigMap",
+      metadata = { name = "%{the.root.metadata.name}-copy", namespace = "HOME" },
+      data.password = the.seed,
+    },
+  },
+} | Blueprint
+"#;
+
+#[test]
+fn an_account_that_may_only_read_makes_pemdas_write_nothing() {
+    let (home, victim) = (Space::poor("reader"), Space::new("read"));
+    let account = home.account("default");
+    home.allows(
+        "write",
+        &json!([{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"] }]),
+        &account,
+    );
+    allow(
+        &home,
+        &[json!({ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "watch"] })],
+    );
+    let operator = Plan::over(&[&home]).start();
+    let map = |space: &Space| {
+        let label = format!("{}/read", home.group);
+        space.apply(&json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "target", "labels": { label: "yes" } },
+        }));
+    };
+    map(&victim);
+    let before = victim.get("configmap", "target").unwrap();
+    home.blueprint("blueprint", &READER.replace("HOME", &home.name));
+    home.runs("blueprint");
+    // Where it may write, it works.
+    map(&home);
+    until("the copy is made", || home.get("configmap", "target-copy"));
+    warned(&victim, "target", "forbidden");
+    assert_eq!(victim.get("configmap", "target").unwrap(), before, "no finalizer");
+    assert!(victim.names("secret").is_empty(), "no ledger");
+    let written = operator.writes().into_iter().filter(|it| it.contains(&format!(" {} ", victim.name)));
+    let refused = |it: &String| it.starts_with("patch ") && it.contains("configmaps target");
+    assert!(written.clone().all(|it| refused(&it)), "{:?}", written.collect::<Vec<_>>());
 }
