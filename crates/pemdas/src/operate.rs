@@ -25,7 +25,7 @@ use pemdas_kube::{
     lease::{Candidate, Leadership, Timing},
     machine::Machine,
     metrics::Metrics,
-    report::{Fetcher, Limits, Reporter, Way},
+    report::{Limits, Reporter},
 };
 use pemdas_nickel::{
     Evaluator, Failure, LIBRARY, Loaded, Pool, PoolConfig, Renderer, Sandboxed, Sources, WorkerCommand,
@@ -123,8 +123,6 @@ pub(crate) struct Wanted {
     pub(crate) lease_in: Option<String>,
     /// A name that no other process has.
     pub(crate) process: String,
-    /// How Services are reached.
-    pub(crate) way: Way,
     /// How often they are asked.
     pub(crate) report_every: Duration,
     /// What it runs on.
@@ -155,7 +153,7 @@ impl Operation {
         let beside = Beside {
             metrics: metrics.clone(),
             teller,
-            reporter: Reporter::new(Fetcher::new(wanted.way), limits),
+            reporter: Reporter::new(limits),
             access: Arc::new(Access::new(client.clone())),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             library: library(),

@@ -68,8 +68,6 @@ pub struct Served {
 pub struct Setting {
     /// Who makes the definitions.
     pub definitions: Policy,
-    /// Whether Services of a `report` are asked through the API server, because Pemdas runs outside of the cluster.
-    pub proxied: bool,
 }
 
 /// All that has to be allowed, each with the nodes that need it.
@@ -109,7 +107,7 @@ pub fn rights<'p>(
         if std::mem::take(&mut shared) {
             table.definitions(setting.definitions);
             for (name, node) in &program.blueprint.nodes {
-                table.node(name, node, setting);
+                table.node(name, node);
             }
         }
         table.finalizers(program);
@@ -151,7 +149,7 @@ impl Table<'_> {
         }
     }
 
-    fn node(&mut self, name: &str, node: &Node, setting: Setting) {
+    fn node(&mut self, name: &str, node: &Node) {
         if let Some((api_version, kind)) = self.blueprint.kind_of_root(&node.body)
             && let Some(served) = self.resolve(&api_version, &kind, node)
         {
@@ -189,7 +187,7 @@ impl Table<'_> {
             Body::Observe(_) | Body::Root(_) | Body::Value(_) => {}
         }
         let reported = |it: &Node| it.report.as_ref().is_some_and(|it| it.service == name);
-        if setting.proxied && self.blueprint.nodes.values().any(reported) {
+        if self.blueprint.nodes.values().any(reported) {
             self.add(Who::Account, name, &served, "/proxy", &reach, fixed, &["get"]);
         }
     }

@@ -28,7 +28,7 @@ fn of(blueprint: &crate::blueprint::Blueprint, setting: Setting) -> Rights {
 }
 
 fn awaited() -> Setting {
-    Setting { definitions: Policy::Await, proxied: false }
+    Setting { definitions: Policy::Await }
 }
 
 fn shown(rights: &std::collections::BTreeMap<super::Right, std::collections::BTreeSet<String>>) -> String {
@@ -188,7 +188,7 @@ team: template rbac.authorization.k8s.io/v1 RoleBinding team
 }
 
 #[test]
-fn a_service_is_asked_by_the_account_only_from_outside() {
+fn a_service_is_asked_by_the_account() {
     let sketch = "
 kind Foo
 foo: root Foo
@@ -196,7 +196,6 @@ foo: root Foo
   report web
 web: template v1 Service {root.metadata.name}
 ";
-    let found = |proxied| of(&sketch::blueprint(sketch), Setting { proxied, ..awaited() });
-    assert!(shown(&found(true).account).contains("* /services/proxy: get (web)\n"));
-    assert!(!shown(&found(false).account).contains("proxy"));
+    let found = of(&sketch::blueprint(sketch), awaited());
+    assert!(shown(&found.account).contains("* /services/proxy: get (web)\n"));
 }

@@ -4,11 +4,10 @@ use std::{collections::BTreeSet, net::SocketAddr, sync::Arc, time::Duration};
 
 use clap::Args;
 use pemdas_kube::{
-    connect::{Connection, in_a_pod},
+    connect::Connection,
     key::{self, NoKey},
     machine::Machine,
     metrics::Metrics,
-    report::Way,
 };
 use tokio::{
     net::TcpListener,
@@ -48,9 +47,6 @@ pub(super) struct Run {
     /// Serve /healthz, /readyz and /metrics at this address
     #[arg(long, value_name = "ADDRESS:PORT", env = "PEMDAS_LISTEN")]
     listen: Option<SocketAddr>,
-    /// The domain of the cluster's names
-    #[arg(long, value_name = "DOMAIN", default_value = "cluster.local")]
-    cluster_domain: String,
     /// How many seconds pass between two questions to a Service whose response is a status
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     report_every: u64,
@@ -87,7 +83,6 @@ impl Run {
             recheck: 300,
             alone: true,
             listen: None,
-            cluster_domain: "cluster.local".to_owned(),
             report_every: 1,
             log_format: LogFormat::Text,
             cluster,
@@ -138,14 +133,12 @@ impl Run {
             Err(why) => return could_not_run(&format!("the address cannot be served: {why}"), None),
         };
         tracing::info!(server = connection.server, "the operator starts");
-        let way = if in_a_pod() { Way::Names(self.cluster_domain.clone()) } else { Way::Proxy };
         let wanted = Wanted {
             namespaces,
             keys,
             recheck: Duration::from_secs(self.recheck),
             lease_in: (!self.alone).then(|| self.own_namespace.clone()),
             process: process_name(),
-            way,
             report_every: Duration::from_secs(self.report_every),
             machine: Machine::real(),
         };

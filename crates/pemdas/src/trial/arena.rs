@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use jiff::Timestamp;
 use pemdas_box::{Clock, Host, Line};
 use pemdas_core::world::Seal;
-use pemdas_kube::{connect, key::Keys, machine::Machine, metrics::Metrics, report::Way};
+use pemdas_kube::{connect, key::Keys, machine::Machine, metrics::Metrics};
 use pemdas_sim::{Cluster, Scenario, Time};
 use tokio::sync::watch;
 
@@ -105,7 +105,6 @@ impl Arena {
             recheck: Duration::from_secs(300),
             lease_in: (copies > 1).then(|| "default".to_owned()),
             process: format!("trial-{}-{copy}", self.lives),
-            way: Way::Proxy,
             report_every: Duration::from_secs(10),
             machine,
         };

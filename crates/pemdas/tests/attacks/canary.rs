@@ -92,7 +92,8 @@ let hidden = fun value => std.deserialize 'Json (std.serialize 'Json value) in
       },
     },
     web.template = fun the => {
-      apiVersion = "v1", kind = "Service", metadata.name = the.root.metadata.name, spec.ports = [{ port = 80 }],
+      apiVersion = "v1", kind = "Service", metadata.name = the.root.metadata.name,
+      spec = { selector.app = the.root.metadata.name, ports = [{ port = 80, targetPort = "http" }] },
     },
   },
 } | Blueprint

@@ -20,7 +20,8 @@ let { Blueprint, .. } = import "pemdas/v1.ncl" in
   nodes = {
     instance = { root = kinds.Site, also = ["web"], report = { service = "web", path = "/stats", field = "stats" MAP } },
     web.template = fun the => {
-      apiVersion = "v1", kind = "Service", metadata.name = the.root.metadata.name, spec.ports = [{ port = 80 }],
+      apiVersion = "v1", kind = "Service", metadata.name = the.root.metadata.name,
+      spec = { selector.app = the.root.metadata.name, ports = [{ port = 80, targetPort = "http" }] },
     },
   },
 } | Blueprint
@@ -93,6 +94,28 @@ fn a_response_is_copied_into_the_status_when_it_changes_and_nothing_is_written_w
         space.settles("Site", |turn| json!({ "value": turn }));
         (server.asked() == asked).then_some(())
     });
+}
+
+#[test]
+fn a_service_that_selects_no_pods_is_not_asked() {
+    let server = Server::start(Manner::json(&json!("fine")));
+    let space = Space::new("selects-nothing");
+    let _operator = Plan::over(&[&space]).start();
+    server.stand_behind(&space, "one");
+    for (name, spec) in [
+        ("addresses", r#"{ ports = [{ port = 80 }] }"#),
+        ("elsewhere", r#"{ type = "ExternalName", externalName = "example.com", ports = [{ port = 80 }] }"#),
+    ] {
+        let source = SITE.replace("STATS", "Dyn").replace("MAP", "");
+        let at = source.rfind("spec = {").expect("a Service");
+        let end = source[at..].find("] },").expect("its end") + at + 3;
+        let source = format!("{}spec = {spec}{}", &source[..at], &source[end..]);
+        space.blueprint("blueprint", &source);
+        space.runs("blueprint");
+        space.instance("Site", "one", &json!({ "value": name }));
+        in_trouble(&space, "does not select pods");
+    }
+    assert_eq!(server.asked(), 0);
 }
 
 #[test]

@@ -78,23 +78,21 @@ impl Server {
     pub(crate) fn stand_behind(&self, space: &Space, service: &str) {
         let address = self.address.ip().to_string();
         space.apply(&json!({
-            "apiVersion": "v1", "kind": "Pod", "metadata": { "name": service },
+            "apiVersion": "v1", "kind": "Pod", "metadata": { "name": service, "labels": { "app": service } },
             "spec": {
                 "schedulerName": "nobody", "automountServiceAccountToken": false,
-                "containers": [{ "name": "report", "image": "none" }],
+                "containers": [{
+                    "name": "report", "image": "none",
+                    "ports": [{ "name": "http", "containerPort": self.address.port() }],
+                }],
             },
         }));
-        space.merge_status("pod", service, &json!({ "podIP": address, "podIPs": [{ "ip": address }] }));
-        // What stands behind the proxy is taken from either form; the cluster makes the newer one of this.
-        space.apply(&json!({
-            "apiVersion": "v1", "kind": "Endpoints", "metadata": { "name": service },
-            "subsets": [{
-                "addresses": [{
-                    "ip": address, "targetRef": { "kind": "Pod", "name": service, "namespace": space.name },
-                }],
-                "ports": [{ "port": self.address.port(), "protocol": "TCP" }],
-            }],
-        }));
+        // The Service selects it by its label, and the cluster's own controller does the rest.
+        let ready = json!({
+            "phase": "Running", "podIP": address, "podIPs": [{ "ip": address }],
+            "conditions": [{ "type": "Ready", "status": "True" }],
+        });
+        space.merge_status("pod", service, &ready);
     }
 }
 
