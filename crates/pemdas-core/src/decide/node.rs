@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     action::Action,
-    blueprint::{Absent, Body, Function, Node, Observe, Selector},
+    blueprint::{Absent, Body, EVERY_NAMESPACE, Function, Node, Observe, Selector},
     evaluate::Form,
     ledger::Slot,
     truth::Truth,
@@ -329,9 +329,12 @@ impl Pass<'_> {
         let edges = self.edges(&Slot::new(name, ""), &node.before, None);
         view.collection = true;
         view.open = edges.open;
-        let which =
-            self.which(&observe.function, &edges, None).and_then(|it| Ok((self.kind_of(it.value())?, it)));
-        let ((kind, namespace), which) = match which {
+        let which = self.which(&observe.function, &edges, None).and_then(|it| {
+            let (kind, namespace) = self.kind_of(it.value())?;
+            let namespace = self.within(&kind, namespace)?;
+            Ok((kind, namespace, selector_of(it.value())?))
+        });
+        let (kind, namespace, selector) = match which {
             Ok(found) => found,
             Err(cause) => {
                 view.members_known = false;
@@ -340,14 +343,11 @@ impl Pass<'_> {
                 return;
             }
         };
-        let named = which.value().get("namespace").is_some();
-        view.selects = Some((kind.clone(), named.then(|| namespace.clone())));
-        let selector = which.value().get("selector").cloned().unwrap_or_default();
-        let selector: Selector = serde_json::from_value(selector).unwrap_or_default();
+        view.selects = Some((kind.clone(), namespace.clone()));
         let objects: Vec<_> = self
             .facts
             .objects_of(&kind)
-            .filter(|it| !named || it.key.namespace == namespace)
+            .filter(|it| namespace.as_ref().is_none_or(|within| it.key.namespace == *within))
             .filter(|it| selector.picks(|name| it.label(name)))
             .take(MAX_MEMBERS + 1)
             .collect();
@@ -365,6 +365,18 @@ impl Pass<'_> {
             view.causes.push(Cause::stalled(reason::ERROR, "it picks too many objects"));
         }
         view.causes.extend(edges.causes);
+    }
+
+    /// The one namespace in which a selector picks; none for all of them, and for kinds without namespaces.
+    fn within(&self, kind: &KindKey, namespace: String) -> Result<Option<String>, Cause> {
+        let lives_in_namespaces = self.facts.kind(kind).is_some_and(|it| it.namespaced);
+        if !lives_in_namespaces || namespace == EVERY_NAMESPACE {
+            return Ok(None);
+        }
+        if namespace.is_empty() {
+            return Err(Cause::stalled(reason::ERROR, "it names no namespace, and the root has none"));
+        }
+        Ok(Some(namespace))
     }
 
     fn observed_object(
@@ -464,4 +476,11 @@ impl Pass<'_> {
         }
         member
     }
+}
+
+/// The labels that are wanted. What cannot be read picks nothing: an empty selector would pick everything.
+fn selector_of(which: &Value) -> Result<Selector, Cause> {
+    let selector = which.get("selector").cloned().unwrap_or_default();
+    serde_json::from_value(selector)
+        .map_err(|_| Cause::stalled(reason::ERROR, "its selector is not { matchLabels, matchExpressions }"))
 }

@@ -245,10 +245,18 @@ impl Lab {
         self
     }
 
-    /// All objects of a kind.
-    pub(super) fn select(mut self, name: &str, kind_name: &'static str) -> Self {
+    /// All objects of a kind in the root's namespace.
+    pub(super) fn select(self, name: &str, kind_name: &'static str) -> Self {
+        self.select_by(name, kind_name, json!({ "selector": {} }))
+    }
+
+    /// All objects of a kind, where and of which labels `fields` says.
+    pub(super) fn select_by(mut self, name: &str, kind_name: &'static str, fields: Value) -> Self {
         let function = self.function(&format!("nodes.{name}.observe"), &[], move |_| {
-            Answer::Value(json!({ "apiVersion": "example.com/v1", "kind": kind_name, "selector": {} }))
+            let mut which = fields.clone();
+            which["apiVersion"] = json!("example.com/v1");
+            which["kind"] = json!(kind_name);
+            Answer::Value(which)
         });
         let object = identity(kind_name, NamePart::Missing);
         let observe = Observe { function, object, by_selector: true, optional: false };

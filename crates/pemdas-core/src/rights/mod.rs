@@ -166,7 +166,7 @@ impl Table<'_> {
             return;
         };
         let Some(served) = self.resolve(api_version, kind, node) else { return };
-        let reach = self.reach(&served, object, &node.body);
+        let reach = self.reach(&served, object);
         // Every attempt of a once has a name of its own.
         let fixed = names::literal(&object.name).filter(|_| node.once.is_none());
         self.add(Who::Account, name, &served, "", &reach, None, SEE);
@@ -280,8 +280,8 @@ impl Table<'_> {
         served
     }
 
-    fn reach(&self, served: &Served, object: &ObjectIdentity, body: &Body) -> Reach {
-        if served.namespaced { names::reach(self.blueprint, object, body) } else { Reach::Cluster }
+    fn reach(&self, served: &Served, object: &ObjectIdentity) -> Reach {
+        if served.namespaced { names::reach(self.blueprint, object) } else { Reach::Cluster }
     }
 }
 

@@ -130,6 +130,21 @@ home /secrets: get,list,watch,create,patch,delete (any)
 }
 
 #[test]
+fn a_selector_reads_the_namespace_that_it_says() {
+    let read = |namespace: NamePart| {
+        let mut blueprint = sketch::blueprint("all: select v1 Secret x\n");
+        if let Body::Observe(it) = &mut blueprint.nodes.get_mut("all").unwrap().body {
+            it.object.namespace = namespace;
+        }
+        shown(&of(&blueprint, Setting::default()).account)
+    };
+    let text = |it: &str| NamePart::Pattern(vec![NameSegment::Text(it.to_owned())]);
+    assert_eq!(read(NamePart::Missing), "home /secrets: list,watch (all)\n");
+    assert_eq!(read(text("away")), "away /secrets: list,watch (all)\n");
+    assert_eq!(read(text("*")), "* /secrets: list,watch (all)\n");
+}
+
+#[test]
 fn what_a_wider_rule_allows_is_not_said_again() {
     let sketch = "
 kind Foo

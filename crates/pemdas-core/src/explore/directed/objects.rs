@@ -1,6 +1,6 @@
 //! Objects, edges and members: who acts, what is held, what is not touched.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{at_rest, clean, rounds, stalled, there, v};
 use crate::action::Action;
@@ -292,7 +292,12 @@ pub(super) fn a_closed_edge_keeps_the_members() {
 }
 
 fn collection() -> Lab {
-    let mut lab = Lab::new().select("all", "Note").template("unit", "Thing", &[]).for_each("unit", "unused");
+    collection_of(json!({ "selector": {} }))
+}
+
+fn collection_of(which: Value) -> Lab {
+    let mut lab =
+        Lab::new().select_by("all", "Note", which).template("unit", "Thing", &[]).for_each("unit", "unused");
     let path = "nodes.unit.before.all.extract";
     let extract = lab.function(path, &[""], |live| {
         let names = live.as_object().into_iter().flatten().map(|(_, it)| it["metadata"]["name"].clone());
@@ -326,6 +331,30 @@ pub(super) fn a_collection_that_cannot_be_seen_deletes_nothing() {
     sim.settle();
     sim.cluster.delete(&key("Note", "x"));
     assert!(sim.settle() && sim.is_ready() && !there(&sim, "Thing", "a-unit-x"), "an empty one is a value");
+}
+
+/// Which of the notes in the root's namespace and in two others a selector gives members for.
+fn picked(which: Value) -> Vec<&'static str> {
+    let mut sim = Sim::new(&[collection_of(which)], &json!({ "v": 1 }));
+    for (namespace, name) in [("n", "here"), ("m", "there"), ("o", "beyond")] {
+        let note = crate::world::ObjectKey::new(kind("Note"), namespace.to_owned(), name.to_owned());
+        sim.cluster.create(&note, "somebody", json!({ "metadata": { "name": name } }));
+    }
+    sim.settle();
+    clean(&sim);
+    ["here", "there", "beyond"]
+        .into_iter()
+        .filter(|it| there(&sim, "Thing", &format!("a-unit-{it}")))
+        .collect()
+}
+
+pub(super) fn a_selector_picks_in_the_namespace_that_it_says() {
+    assert_eq!(picked(json!({ "selector": {} })), ["here"], "the root's");
+    assert_eq!(picked(json!({ "selector": {}, "namespace": "m" })), ["there"]);
+    assert_eq!(picked(json!({ "selector": {}, "namespace": "*" })), ["here", "there", "beyond"], "all");
+    // What is no namespace, or no selector, picks nothing.
+    assert_eq!(picked(json!({ "selector": {}, "namespace": "" })), [""; 0]);
+    assert_eq!(picked(json!({ "selector": { "matchLabel": {} } })), [""; 0]);
 }
 
 pub(super) fn a_generation_that_was_not_observed_is_not_ready() {
