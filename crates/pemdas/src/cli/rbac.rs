@@ -206,7 +206,7 @@ impl Rbac {
         };
         let roles = whom.roles(&rights);
         let blueprint = checked.blueprint.as_ref().map(|it| it.name.as_str()).unwrap_or_default();
-        terminal::say(&match self.output {
+        terminal::hand_over(&match self.output {
             Format::Yaml => roles::text::manifest(&whom, blueprint, &roles),
             Format::Json => list(&whom, &roles),
         });
