@@ -134,12 +134,11 @@ impl Pass<'_> {
             .unready()
             .filter_map(|(slot, state)| {
                 let cause = state.causes.iter().find(|it| matches!(it, Cause::Stalled { .. }))?;
-                Some(format!("{slot}: {cause}"))
+                Some(self.public(&format!("{slot}: {cause}")))
             })
             .collect();
-        stalled.extend(
-            self.instance.iter().filter(|it| matches!(it, Cause::Stalled { .. })).map(ToString::to_string),
-        );
+        let instance = self.instance.iter().filter(|it| matches!(it, Cause::Stalled { .. }));
+        stalled.extend(instance.map(|it| self.public(&it.to_string())));
         stalled.sort();
         stalled.dedup();
         stalled.truncate(MAX_STATUS_NODES);
@@ -191,6 +190,7 @@ impl Pass<'_> {
         let function = root.conditions.as_ref().filter(|_| !self.barred);
         let authored = function.and_then(|it| self.fields_of(it, &mut failed));
         let reported = root.report.as_ref().map(|it| self.reported(it, &mut status));
+        self.trouble = reported.as_ref().and_then(|(_, trouble)| trouble.clone());
         if !self.asked.open.is_empty() {
             return None;
         }
@@ -210,9 +210,10 @@ impl Pass<'_> {
             stalled: self.stalled().map(|(reason, _)| reason),
             generation: self.root.generation,
             revision: &self.program.revision.name,
-            report: reported.inspect(|(_, trouble)| self.trouble.clone_from(trouble)),
+            report: reported,
             before: self.root.body.get("status"),
             now: self.facts.all().changed_at,
+            public: &|text| self.public(text),
         }))
     }
 
@@ -395,7 +396,7 @@ impl Pass<'_> {
                 continue;
             }
             if self.facts.all().told.get(&about).is_none_or(|told| *told != reason) {
-                let warning = reason != READY;
+                let (message, warning) = (self.public(&message), reason != READY);
                 self.push(Action::Event(Event { about, reason, message, warning }));
             }
         }

@@ -169,7 +169,9 @@ impl Run {
     }
 
     pub(super) fn log(&self, colour: Colour) {
-        let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+        let mut filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+        // It would write down each path that is requested, and the name of an object may be a value of a Secret.
+        filter = "kube_client=info".parse().map_or(filter.clone(), |it| filter.add_directive(it));
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
         let _set = match self.log_format {
             LogFormat::Json => log.json().try_init(),
