@@ -26,12 +26,10 @@ use pemdas_kube::{
     metrics::Metrics,
     report::{Fetcher, Limits, Reporter, Way},
 };
-use pemdas_nickel::{
-    Evaluator, Failure, LIBRARY, Loaded, Pool, PoolConfig, Renderer, Sandboxed, Sources, WorkerCommand,
-};
+use pemdas_nickel::{Evaluator, Failure, LIBRARY, Loaded, Pool, PoolConfig, Renderer, Sandboxed, Sources};
 use tokio::{sync::watch, task::JoinHandle};
 
-use crate::input::position;
+use crate::{input::position, workers};
 
 /// How often a blueprint is read anew if no worker could be had.
 const TRIES: u32 = 5;
@@ -44,9 +42,7 @@ pub(crate) struct Workers(Pool);
 impl Workers {
     /// Workers of the program that runs.
     pub(crate) fn new() -> std::io::Result<Self> {
-        let command =
-            WorkerCommand { program: std::env::current_exe()?, arguments: vec![crate::WORKER.into()] };
-        Ok(Self(Pool::new(PoolConfig::new(command))))
+        Ok(Self(Pool::new(PoolConfig::new(workers::command()?))))
     }
 
     fn load(&self, identity: &str, sources: &Sources) -> Result<Loaded<Sandboxed>, Failure> {
