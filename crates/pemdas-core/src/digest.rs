@@ -25,6 +25,17 @@ impl Digest {
         self.to_string()[..10].to_owned()
     }
 
+    /// All of it, as a part of a name: 26 characters. Whoever may choose what is digested cannot make two of them the same.
+    #[must_use]
+    pub fn id(self) -> String {
+        const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+        let bits = u128::from_be_bytes(self.0);
+        // The last one has three bits of its own.
+        let five = |at: usize| if at < 25 { bits >> (123 - 5 * at) } else { bits << 2 };
+        let letter = |at: usize| LETTERS.get((five(at) & 31) as usize);
+        (0..26).filter_map(letter).map(|it| char::from(*it)).collect()
+    }
+
     /// Its first letters, of 64: at most 20.
     pub(crate) fn letters(self, count: usize) -> String {
         const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -157,5 +168,15 @@ mod tests {
         let text = serde_json::to_value(of(json!(1))).unwrap();
         assert_eq!(serde_json::from_value::<Digest>(text).unwrap(), of(json!(1)));
         assert!(serde_json::from_value::<Digest>(json!("zz")).is_err());
+    }
+
+    #[test]
+    fn an_id_has_all_bits_of_a_digest() {
+        let id = |bits: u128| Digest(bits.to_be_bytes()).id();
+        assert_eq!(id(0), "a".repeat(26));
+        assert_eq!(id(u128::MAX), format!("{}4", "7".repeat(25)));
+        let all: std::collections::BTreeSet<_> = (0..128).map(|at| id(1 << at)).collect();
+        assert_eq!(all.len(), 128, "each bit is seen");
+        assert!(all.iter().all(|it| it.len() == 26));
     }
 }

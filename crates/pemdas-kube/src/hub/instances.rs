@@ -227,9 +227,10 @@ impl Instances {
     }
 }
 
-/// The name of an instance: the uid of its root, and what tells apart two blueprints with the same root.
+/// The name of an instance: the uid of its root, and what tells apart two blueprints with the same root. It is the value of a label,
+/// and fills it: a uid has 36 characters.
 pub(crate) fn instance_name(blueprint: &BlueprintName, root: &str, uid: &str) -> String {
-    let of = Digest::of(&[], &json!([blueprint.namespace, blueprint.name, root])).short();
+    let of = Digest::of(&[], &json!([blueprint.namespace, blueprint.name, root])).id();
     format!("{uid}.{of}")
 }
 

@@ -300,3 +300,20 @@ fn read(resource: &Resource, object: &DynamicObject) -> Option<Live> {
     fields.insert("kind".to_owned(), json!(resource.kind.kind));
     live::live(&resource.kind, body)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::instance_name;
+
+    #[test]
+    fn the_name_of_an_instance_is_the_value_of_a_label_and_nobody_elses() {
+        let uid = "21af8cfd-4c4c-4ee5-9360-00f4bd6ae8f8";
+        let name = instance_name("shop", "web", "app", uid);
+        assert_eq!((name.len(), name.split_once('.').map(|it| it.0)), (63, Some(uid)));
+        for (namespace, blueprint, root) in
+            [("sho", "pweb", "app"), ("shop", "weba", "pp"), ("shop", "web", "b")]
+        {
+            assert_ne!(instance_name(namespace, blueprint, root, uid), name);
+        }
+    }
+}
