@@ -216,6 +216,25 @@ fn nothing_behind_the_core_knows_time_chance_threads_or_the_outside() {
     assert!(foreign.is_empty(), "{foreign:?}");
 }
 
+/// The process that holds credentials, or the machine of whoever looks at a stranger's blueprint.
+#[test]
+fn nothing_of_the_product_evaluates_a_blueprint_in_its_own_process() {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "crates/pemdas/src", "crates/pemdas-kube/src"]).current_dir(root());
+    let listed = String::from_utf8(git.output().unwrap().stdout).unwrap();
+    let mut found = Vec::new();
+    for file in listed.lines().filter(|it| it.ends_with(".rs")) {
+        let source = fs::read_to_string(root().join(file)).unwrap_or_default();
+        let lines = source.lines().filter(|it| it.contains("InProcess") || it.contains("in_process("));
+        found.extend(lines.map(|line| format!("{file}: {}", line.trim())));
+    }
+    // Unit tests, whose program can be no worker.
+    let [only] = &found[..] else { panic!("{found:#?}") };
+    let workers = fs::read_to_string(root().join("crates/pemdas/src/workers.rs")).unwrap();
+    let (_, of_tests) = workers.split_once("#[cfg(test)]").unwrap();
+    assert!(only.contains("workers.rs") && of_tests.contains("InProcess"), "{only}");
+}
+
 #[test]
 fn every_crate_obeys_the_lints_and_says_its_invariant() {
     let workspace = Workspace::load();

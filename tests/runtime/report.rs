@@ -1,4 +1,4 @@
-//! Services whose response is a status: good ones, bad ones, directly and through the API server's proxy.
+//! Services whose response is a status: good ones and bad ones, through the API server's proxy.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use kube::{
 };
 use pemdas_kube::{
     identity::{Clients, Identity},
-    report::{Fetcher, Limits, Place, Report, Reporter, Way},
+    report::{Limits, Place, Report, Reporter, fetch},
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -134,29 +134,6 @@ fn judged(path: &str, answer: &Result<Value, String>, expected: Result<&str, &st
     assert!(!format!("{answer:?}").contains("secret"), "{path}: {answer:?} quotes the response");
 }
 
-#[tokio::test]
-async fn whatever_a_service_answers_is_a_value_or_a_sentence() {
-    let server = Misbehaving::start().await;
-    let fetcher = Fetcher::new(Way::Names("cluster.local".to_owned()));
-    // All at once, because some are waited for in vain.
-    let limits = limits();
-    let all = EXPECTED.iter().map(async |(path, expected)| {
-        let address = format!("http://{}{path}", server.address);
-        let asked = tokio::time::timeout(limits.time, fetcher.ask(&address, &limits)).await;
-        let answer = asked.unwrap_or_else(|_| Err("does not answer within 3s".to_owned()));
-        judged(path, &answer, *expected);
-    });
-    futures::future::join_all(all).await;
-    let garbage = fetcher.ask(&format!("http://{}/garbage", server.address), &limits).await;
-    assert_eq!(garbage, Err("answers with something that is no HTTP, or breaks off".to_owned()));
-    let nobody = fetcher.ask("http://127.0.0.1:1/", &limits).await;
-    assert_eq!(nobody, Err("cannot be connected to".to_owned()));
-    // The names of a cluster mean nothing here.
-    let place = place("n", 80, "/json");
-    let unknown = fetcher.fetch(&place, &client().await, &limits).await.unwrap_err();
-    assert!(unknown.starts_with("Service n/report:80/json "), "{unknown}");
-}
-
 fn place(namespace: &str, port: u16, path: &str) -> Place {
     Place { namespace: namespace.to_owned(), service: "report".to_owned(), port, path: path.to_owned() }
 }
@@ -221,14 +198,13 @@ async fn may_use_the_proxy(client: &Client, namespace: &str) {
 }
 
 #[tokio::test]
-async fn through_the_api_servers_proxy_the_account_gets_the_same() {
+async fn whatever_a_service_answers_is_a_value_or_a_sentence() {
     let client = client().await;
     let namespace = namespace(&client, "report").await;
     let account = reader(&client, &namespace);
     let server = Misbehaving::start().await;
     service(&client, &namespace, server.address).await;
-    let fetcher = Fetcher::new(Way::Proxy);
-    let refused = fetcher.fetch(&place(&namespace, 80, "/json"), &account, &limits()).await.unwrap_err();
+    let refused = fetch(&place(&namespace, 80, "/json"), &account, &limits()).await.unwrap_err();
     assert_eq!(
         refused,
         format!(
@@ -239,12 +215,12 @@ async fn through_the_api_servers_proxy_the_account_gets_the_same() {
 
     may_use_the_proxy(&client, &namespace).await;
     crate::server::until("the role and the endpoints are in force", || async {
-        fetcher.fetch(&place(&namespace, 80, "/json"), &account, &limits()).await.ok()
+        fetch(&place(&namespace, 80, "/json"), &account, &limits()).await.ok()
     })
     .await;
     let limits = limits();
     let all = EXPECTED.iter().map(async |(path, expected)| {
-        let answer = fetcher.fetch(&place(&namespace, 80, path), &account, &limits).await;
+        let answer = fetch(&place(&namespace, 80, path), &account, &limits).await;
         match *path {
             // Nothing of it has gone through when the API server notices.
             "/short" => judged(path, &answer, Err("gives no answer through the API server")),
@@ -252,7 +228,7 @@ async fn through_the_api_servers_proxy_the_account_gets_the_same() {
         }
     });
     futures::future::join_all(all).await;
-    let out = fetcher.fetch(&place(&namespace, 80, "/../../../secrets"), &account, &limits).await;
+    let out = fetch(&place(&namespace, 80, "/../../../secrets"), &account, &limits).await;
     assert!(out.unwrap_err().contains("could lead out of the Service"));
 }
 
@@ -265,7 +241,7 @@ async fn only_changes_are_told_and_a_good_value_outlives_trouble() {
     service(&client, &namespace, server.address).await;
     may_use_the_proxy(&client, &namespace).await;
     let quick = Limits { interval: Duration::from_millis(20), ..limits() };
-    let reporter = Reporter::new(Fetcher::new(Way::Proxy), quick);
+    let reporter = Reporter::new(quick);
     let followed = reporter.follow(place(&namespace, 80, "/counts"), account.clone());
     let mut report = followed.report();
     let mut told = Vec::new();

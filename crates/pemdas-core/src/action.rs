@@ -89,7 +89,7 @@ pub enum Action {
         /// The resourceVersion it must have.
         resource_version: u64,
     },
-    /// Set which finalizers the root has: others' stay. Always as Pemdas itself, never as the blueprint's account.
+    /// Set which finalizers the root has: others' stay. They are put on as the blueprint's account, and taken off as Pemdas itself.
     Finalize {
         /// The uid the root must have.
         uid: String,

@@ -19,10 +19,39 @@ impl Digest {
         digester.end()
     }
 
+    /// The first half of an HMAC-SHA-256 (RFC 2104).
+    #[must_use]
+    pub(crate) fn hmac(key: &[u8], message: &[u8]) -> Self {
+        const BLOCK: usize = 64;
+        let mut padded = [0_u8; BLOCK];
+        if key.len() > BLOCK {
+            padded[..32].copy_from_slice(&Sha256::digest(key));
+        } else {
+            padded[..key.len()].copy_from_slice(key);
+        }
+        let with = |pad: u8| padded.map(|it| it ^ pad);
+        let inner = Sha256::new().chain_update(with(0x36)).chain_update(message).finalize();
+        let full = Sha256::new().chain_update(with(0x5c)).chain_update(inner).finalize();
+        let mut half = [0; 16];
+        half.copy_from_slice(&full[..16]);
+        Self(half)
+    }
+
     /// A few characters that may end the name of an object.
     #[must_use]
     pub fn short(self) -> String {
         self.to_string()[..10].to_owned()
+    }
+
+    /// All of it, as a part of a name: 26 characters. Whoever may choose what is digested cannot make two of them the same.
+    #[must_use]
+    pub fn id(self) -> String {
+        const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+        let bits = u128::from_be_bytes(self.0);
+        // The last one has three bits of its own.
+        let five = |at: usize| if at < 25 { bits >> (123 - 5 * at) } else { bits << 2 };
+        let letter = |at: usize| LETTERS.get((five(at) & 31) as usize);
+        (0..26).filter_map(letter).map(|it| char::from(*it)).collect()
     }
 
     /// Its first letters, of 64: at most 20.
@@ -148,6 +177,15 @@ mod tests {
     use super::Digest;
 
     #[test]
+    fn an_hmac_is_that_of_the_standard() {
+        // RFC 4231, test cases 2 and 6: a short key, and one that is longer than a block.
+        let short = Digest::hmac(b"Jefe", b"what do ya want for nothing?");
+        assert_eq!(short.to_string(), "5bdcc146bf60754e6a042426089575c7");
+        let long = Digest::hmac(&[0xaa; 131], b"Test Using Larger Than Block-Size Key - Hash Key First");
+        assert_eq!(long.to_string(), "60e431591ee0b67f0d8a26aacbf5b77f");
+    }
+
+    #[test]
     fn a_digest_follows_the_meaning_and_the_key() {
         let of = |value| Digest::of(b"k", &value);
         assert_eq!(of(json!({ "a": 1, "b": [2] })), of(json!({ "b": [2.0], "a": 1.0 })));
@@ -157,5 +195,15 @@ mod tests {
         let text = serde_json::to_value(of(json!(1))).unwrap();
         assert_eq!(serde_json::from_value::<Digest>(text).unwrap(), of(json!(1)));
         assert!(serde_json::from_value::<Digest>(json!("zz")).is_err());
+    }
+
+    #[test]
+    fn an_id_has_all_bits_of_a_digest() {
+        let id = |bits: u128| Digest(bits.to_be_bytes()).id();
+        assert_eq!(id(0), "a".repeat(26));
+        assert_eq!(id(u128::MAX), format!("{}4", "7".repeat(25)));
+        let all: std::collections::BTreeSet<_> = (0..128).map(|at| id(1 << at)).collect();
+        assert_eq!(all.len(), 128, "each bit is seen");
+        assert!(all.iter().all(|it| it.len() == 26));
     }
 }

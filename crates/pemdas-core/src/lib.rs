@@ -29,6 +29,7 @@ pub mod plan;
 pub mod program;
 pub mod rights;
 pub mod rollout;
+pub mod secrets;
 pub mod shape;
 pub mod suggest;
 pub mod text;

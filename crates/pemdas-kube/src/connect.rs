@@ -149,12 +149,6 @@ fn connection(
     Ok(Connection { client, server, namespace })
 }
 
-/// Whether this process runs in a pod, where the names of Services lead to them.
-#[must_use]
-pub fn in_a_pod() -> bool {
-    std::env::var_os("KUBERNETES_SERVICE_HOST").is_some()
-}
-
 /// The names of the contexts of a kubeconfig, or of the one that is meant without a name; none if it cannot be read.
 #[must_use]
 pub fn contexts(kubeconfig: Option<&std::path::Path>) -> Vec<String> {

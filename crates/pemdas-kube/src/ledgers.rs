@@ -4,7 +4,7 @@ use http::Method;
 use kube::Client;
 use pemdas_core::{
     ledger::Ledger,
-    world::{LedgerFact, Live, Refusal, WriteOutcome},
+    world::{LedgerFact, Live, Refusal, Seal, WriteOutcome},
 };
 use serde_json::{Value, json};
 
@@ -19,9 +19,11 @@ pub const LEDGER_LABEL: &str = "pemdas.dev/ledger";
 /// The type of the Secrets.
 pub const LEDGER_TYPE: &str = "pemdas.dev/ledger";
 const FIELD: &str = "ledger";
+/// That it was Pemdas who wrote this ledger, for this instance.
+const SEAL: &str = "seal";
 
 /// Where the ledger of an instance is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The namespace: the root's, or the blueprint's where the root has none.
     pub namespace: String,
@@ -39,11 +41,19 @@ impl Place {
     }
 }
 
-/// What a Secret that was seen says.
+/// What a Secret that was seen says. What Pemdas did not write there is not believed.
 #[must_use]
-pub fn read(live: &Live) -> LedgerFact {
-    let text = live.body.pointer(&format!("/data/{FIELD}")).and_then(Value::as_str).and_then(decode);
-    match text.and_then(|it| serde_json::from_slice(&it).ok()) {
+pub fn read(live: &Live, seal: &Seal) -> LedgerFact {
+    let field = |name: &str| {
+        let value = live.body.pointer(&format!("/data/{name}")).and_then(Value::as_str).and_then(decode)?;
+        String::from_utf8(value).ok()
+    };
+    let of = live.label(LEDGER_LABEL).unwrap_or_default();
+    let genuine = |text: &String| {
+        let made = field(SEAL).unwrap_or_default();
+        seal.holds(&made, &[LEDGER_TYPE, &live.key.namespace, of, text])
+    };
+    match field(FIELD).filter(genuine).and_then(|it| serde_json::from_str(&it).ok()) {
         Some(ledger) => {
             LedgerFact::Present { resource_version: live.resource_version, ledger: Box::new(ledger) }
         }
@@ -51,10 +61,12 @@ pub fn read(live: &Live) -> LedgerFact {
     }
 }
 
-/// The name of the instance that a Secret is the ledger of.
+/// Where the ledger is that a Secret holds. Anybody may write the label: under another name than its own it is no ledger.
 #[must_use]
-pub fn instance(live: &Live) -> Option<&str> {
-    live.label(LEDGER_LABEL)
+pub fn place(live: &Live) -> Option<Place> {
+    let instance = live.label(LEDGER_LABEL)?.to_owned();
+    let place = Place { namespace: live.key.namespace.clone(), instance };
+    (place.name() == live.key.name).then_some(place)
 }
 
 /// Writes a ledger over the version that was seen; none creates it.
@@ -63,6 +75,7 @@ pub async fn record(
     place: &Place,
     ledger: &Ledger,
     seen: Option<u64>,
+    seal: &Seal,
 ) -> (WriteOutcome, Option<LedgerFact>) {
     let text = serde_json::to_string(ledger).unwrap_or_default();
     let mut body = json!({
@@ -70,7 +83,7 @@ pub async fn record(
         "metadata": {
             "name": place.name(), "namespace": place.namespace, "labels": { LEDGER_LABEL: place.instance },
         },
-        "stringData": { FIELD: text },
+        "stringData": { SEAL: seal.of(&[LEDGER_TYPE, &place.namespace, &place.instance, &text]), FIELD: text },
     });
     let (method, path) = match seen {
         None => (Method::POST, format!("{}?fieldManager=pemdas", place.path())),
@@ -107,12 +120,12 @@ pub async fn forget(client: &Client, place: &Place, seen: u64) -> WriteOutcome {
 }
 
 /// Reads a ledger itself.
-pub async fn look(client: &Client, place: &Place) -> Option<LedgerFact> {
+pub async fn look(client: &Client, place: &Place, seal: &Seal) -> Option<LedgerFact> {
     let path = format!("{}/{}", place.path(), place.name());
     match send(client, Method::GET, path, &Value::Null).await {
         Ok(body) => {
             let kind = pemdas_core::world::KindKey::new("v1", "Secret");
-            Some(live::live(&kind, body).map_or(LedgerFact::Unreadable, |it| read(&it)))
+            Some(live::live(&kind, body).map_or(LedgerFact::Unreadable, |it| read(&it, seal)))
         }
         Err(WriteOutcome::Refused(Refusal::Gone)) => Some(LedgerFact::Absent),
         Err(_) => None,

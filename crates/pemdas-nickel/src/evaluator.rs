@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, Once};
+use std::sync::{Arc, Mutex, Once};
 use std::thread;
 
 use pemdas_core::diagnostic::Diagnostic;
@@ -90,6 +90,18 @@ pub trait Evaluator {
             Answer::Syntax(trees) => Ok(trees),
             _ => Err(unexpected()),
         }
+    }
+}
+
+impl<E: Evaluator + ?Sized> Evaluator for &E {
+    fn ask(&self, request: &Request) -> Result<Answer, Failure> {
+        (**self).ask(request)
+    }
+}
+
+impl<E: Evaluator + ?Sized> Evaluator for Arc<E> {
+    fn ask(&self, request: &Request) -> Result<Answer, Failure> {
+        (**self).ask(request)
     }
 }
 

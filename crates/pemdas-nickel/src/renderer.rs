@@ -23,6 +23,7 @@
 //! can say; the contract may say more.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use pemdas_core::blueprint::{Blueprint, RootTarget};
 use pemdas_core::diagnostic::{Diagnostic, Severity};
@@ -36,6 +37,7 @@ use crate::evaluator::{Evaluator, InProcess};
 use crate::kinds::Drafts;
 use crate::limits::Limits;
 use crate::outline::{self, Outline};
+use crate::patient::Patient;
 use crate::request::{Answer, Failure, Kill, Place, RenderCall, Request};
 use crate::sandbox::{Pool, Sandboxed};
 use crate::sources::Sources;
@@ -44,6 +46,8 @@ use crate::sources::Sources;
 const MAX_TOGETHER: usize = 512;
 /// How many bytes of questions go to a worker at once, unless one alone has more.
 const MAX_BYTES_TOGETHER: u64 = 8 << 20;
+/// How long all evaluations may take that say what a blueprint is.
+const READING: Duration = Duration::from_secs(60);
 /// How many evaluations of one batch may be stopped from outside before the rest of it is put off.
 const MAX_STOPPED: usize = 3;
 
@@ -244,18 +248,40 @@ impl Loaded<Sandboxed> {
         let limits = pool.limits().clone();
         match pool.load(identity, sources) {
             Ok(evaluator) => {
-                let outline = outline::of(&evaluator, sources);
-                // What was stopped halfway says nothing of the blueprint.
-                let halfway = |it: &&Diagnostic| it.code == codes::KILLED || it.code == codes::UNAVAILABLE;
-                if let Some(told) = outline.diagnostics.iter().find(halfway) {
-                    return Err(Failure::Unavailable { reason: told.message.clone() });
-                }
+                let outline = outlined(&evaluator, sources)
+                    .map_err(|told| Failure::Unavailable { reason: told.message })?;
                 Ok(Self::of(Some(Renderer::new(evaluator, limits)), outline))
             }
             Err(failure) if failure.is_transient() => Err(failure),
             Err(failure) => Ok(Self::of(None, outline::not_loaded(&failure, sources))),
         }
     }
+}
+
+impl<E: Evaluator> Loaded<E> {
+    /// Outlines what was loaded, for a person who waits: an evaluation that was stopped is told as what is wrong. What outlines may
+    /// be another evaluator than the one that is kept.
+    pub fn told(loaded: Result<(impl Evaluator, E), Failure>, sources: &Sources, limits: Limits) -> Self {
+        let (renderer, mut outline) = match loaded {
+            Err(failure) => (None, outline::not_loaded(&failure, sources)),
+            Ok((outlines, evaluator)) => match outlined(&outlines, sources) {
+                Ok(outline) => (Some(Renderer::new(evaluator, limits)), outline),
+                Err(stopped) => (None, outline::unknown(vec![*stopped])),
+            },
+        };
+        outline.diagnostics.extend(outline::too_large(sources));
+        Self::of(renderer, outline)
+    }
+}
+
+/// Outlines a blueprint; or what stopped that, which says nothing certain of the blueprint.
+fn outlined(evaluator: &impl Evaluator, sources: &Sources) -> Result<Outline, Box<Diagnostic>> {
+    let patient = Patient::new(evaluator, 1, READING);
+    let outline = outline::of(&patient, sources);
+    let Some(stopped) = patient.stopped() else { return Ok(outline) };
+    // The same with a place in the files, where there is one.
+    let placed = outline.diagnostics.into_iter().find(|it| it.code == stopped.code && !it.labels.is_empty());
+    Err(Box::new(placed.unwrap_or(stopped)))
 }
 
 impl Loaded<InProcess> {

@@ -72,6 +72,8 @@ pub enum Expr {
         fields: Vec<FieldSyntax>,
         /// `include x`.
         includes: Vec<Name>,
+        /// The expressions inside the annotations of what is included.
+        annotations: Vec<NodeId>,
         /// Whether it ends in `..`.
         open: bool,
     },
@@ -131,6 +133,8 @@ pub enum Expr {
         inner: NodeId,
         /// The expressions inside the annotations.
         annotations: Vec<NodeId>,
+        /// Whether each annotation is such an expression, and none a type.
+        only_contracts: bool,
     },
     /// `import "file"`.
     Import(String),
@@ -155,10 +159,8 @@ pub struct FieldSyntax {
     pub annotated: bool,
     /// Whether it is `optional`.
     pub optional: bool,
-    /// Whether it is a `default`.
-    pub default: bool,
-    /// Whether it is `force`d.
-    pub force: bool,
+    /// Whether it has a priority of its own: `default`, `force`, or a number.
+    pub ranked: bool,
     /// Whether it is `not_exported`: no part of the result.
     pub not_exported: bool,
 }
@@ -174,6 +176,10 @@ pub struct PatternSyntax {
     pub binds: Vec<Name>,
     /// What it takes out of a record, if it does.
     pub takes: Option<TakenFields>,
+    /// Whether it is `_`: nothing is looked at.
+    pub ignores: bool,
+    /// Whether what it stands for in a `let` has a type or a contract.
+    pub annotated: bool,
     /// The expressions inside: defaults and annotations of destructured fields.
     pub inner: Vec<NodeId>,
 }
@@ -187,4 +193,8 @@ pub struct TakenFields {
     pub named: Vec<String>,
     /// Whether there may be others.
     pub open: bool,
+    /// The fields that become a name and no more than that: field and name. All others are taken apart further, or annotated.
+    pub bound: Vec<(String, String)>,
+    /// Whether the record as a whole, or what is left of it, has a name too.
+    pub whole: bool,
 }

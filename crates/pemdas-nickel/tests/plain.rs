@@ -7,6 +7,7 @@
 )]
 
 mod chance;
+mod names;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -165,6 +166,8 @@ fn only_what_is_put_together_is_read_off() {
         "0.5",
         "fun other => the.root.a",
         "std.string.length the.root.a",
+        // What is put into an indented string is indented, too.
+        "m%\"\n  a\n    %{the.root.a}\n\"%",
     ];
     let all: Vec<String> = plain.iter().chain(&other).map(|it| (*it).to_owned()).collect();
     let blueprint = of_values(&all).blueprint.unwrap();

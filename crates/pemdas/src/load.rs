@@ -8,10 +8,12 @@ use pemdas_core::{
 };
 
 use pemdas_nickel::kinds::Drafts;
-use pemdas_nickel::outline::{self, Outline};
-use pemdas_nickel::{InProcess, Limits, Renderer, Sources};
+use pemdas_nickel::{Loaded, Renderer, Sources};
 
-use crate::input::Given;
+use crate::{
+    input::Given,
+    workers::{self, Evaluation, Pace},
+};
 
 /// A blueprint that was looked at.
 pub(crate) struct Checked {
@@ -49,28 +51,21 @@ pub(crate) fn check_and_draft(given: Given) -> (Checked, Drafts) {
 }
 
 /// Looks at a blueprint and keeps what answers for its functions.
-pub(crate) fn check_and_keep(given: Given) -> (Checked, Option<Renderer<InProcess>>) {
+pub(crate) fn check_and_keep(given: Given) -> (Checked, Option<Renderer<Evaluation>>) {
     let (checked, _, renderer) = load(given);
     (checked, renderer)
 }
 
-fn load(mut given: Given) -> (Checked, Drafts, Option<Renderer<InProcess>>) {
+fn load(mut given: Given) -> (Checked, Drafts, Option<Renderer<Evaluation>>) {
     let mut diagnostics = std::mem::take(&mut given.diagnostics);
     if given.unreadable {
         return (Checked { given, blueprint: None, graph: None, diagnostics }, Drafts::default(), None);
     }
     let sources = given.files.iter().fold(Sources::new(), |sources, (name, text)| sources.with(name, text));
-    let limits = Limits::default();
-    let (evaluator, outline) = outline::load(&sources, &limits);
-    let Outline { blueprint, drafts, diagnostics: problems } = outline;
+    let Loaded { renderer, blueprint, graph, drafts, diagnostics: problems } =
+        workers::load(&sources, Pace::Usual);
     diagnostics.extend(problems);
-    let graph = blueprint.as_ref().map(|blueprint| {
-        let (graph, problems) = Graph::of(blueprint);
-        diagnostics.extend(problems);
-        graph
-    });
     tidy(&mut diagnostics);
-    let renderer = evaluator.map(|it| Renderer::new(it, limits));
     (Checked { given, blueprint, graph, diagnostics }, drafts, renderer)
 }
 

@@ -20,6 +20,7 @@ mod roles;
 mod serve;
 mod terminal;
 mod trial;
+mod workers;
 
 use std::process::ExitCode;
 

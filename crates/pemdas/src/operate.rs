@@ -21,17 +21,16 @@ use pemdas_kube::{
     events::{Teller, Telling},
     hub::{Beside, Hub, Settings},
     identity::Identity,
+    key::Keys,
     lease::{Candidate, Leadership, Timing},
     machine::Machine,
     metrics::Metrics,
-    report::{Fetcher, Limits, Reporter, Way},
+    report::{Limits, Reporter},
 };
-use pemdas_nickel::{
-    Evaluator, Failure, LIBRARY, Loaded, Pool, PoolConfig, Renderer, Sandboxed, Sources, WorkerCommand,
-};
+use pemdas_nickel::{Evaluator, Failure, LIBRARY, Loaded, Pool, PoolConfig, Renderer, Sandboxed, Sources};
 use tokio::{sync::watch, task::JoinHandle};
 
-use crate::input::position;
+use crate::{input::position, workers};
 
 /// How often a blueprint is read anew if no worker could be had.
 const TRIES: u32 = 5;
@@ -44,9 +43,7 @@ pub(crate) struct Workers(Pool);
 impl Workers {
     /// Workers of the program that runs.
     pub(crate) fn new() -> std::io::Result<Self> {
-        let command =
-            WorkerCommand { program: std::env::current_exe()?, arguments: vec![crate::WORKER.into()] };
-        Ok(Self(Pool::new(PoolConfig::new(command))))
+        Ok(Self(Pool::new(PoolConfig::new(workers::command()?))))
     }
 
     fn load(&self, identity: &str, sources: &Sources) -> Result<Loaded<Sandboxed>, Failure> {
@@ -114,16 +111,14 @@ pub(crate) fn verdict<E: Evaluator + Send + Sync + 'static>(
 pub(crate) struct Wanted {
     /// Blueprints are looked for in these namespaces; none means all.
     pub(crate) namespaces: BTreeSet<String>,
-    /// The key of the digests.
-    pub(crate) secret: Vec<u8>,
+    /// The keys of digests and seals.
+    pub(crate) keys: Keys,
     /// How often it is asked again what an account may see.
     pub(crate) recheck: Duration,
     /// The namespace of the Lease; nothing where no other copy can run.
     pub(crate) lease_in: Option<String>,
     /// A name that no other process has.
     pub(crate) process: String,
-    /// How Services are reached.
-    pub(crate) way: Way,
     /// How often they are asked.
     pub(crate) report_every: Duration,
     /// What it runs on.
@@ -154,7 +149,7 @@ impl Operation {
         let beside = Beside {
             metrics: metrics.clone(),
             teller,
-            reporter: Reporter::new(Fetcher::new(wanted.way), limits),
+            reporter: Reporter::new(limits),
             access: Arc::new(Access::new(client.clone())),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             library: library(),
@@ -172,7 +167,7 @@ impl Operation {
         let fence = leadership.as_ref().map(Leadership::fence).unwrap_or_default();
         let settings = Settings {
             namespaces: wanted.namespaces,
-            secret: wanted.secret,
+            keys: wanted.keys,
             fence,
             recheck: wanted.recheck,
             machine,

@@ -1,6 +1,8 @@
 //! The commands as a user runs them.
 #![allow(clippy::expect_used, reason = "the helpers of a test are the test")]
 
+mod untrusted;
+
 use std::{
     fs,
     io::Write,

@@ -225,6 +225,61 @@ let start = { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "start"
 }
 
 #[test]
+fn a_selector_reads_where_it_says() {
+    let map = |name: &str, namespace: &str, label: &str| {
+        format!(
+            r#"{{ apply = {{ apiVersion = "v1", kind = "ConfigMap", metadata = {{ name = "{name}", namespace = "{namespace}", labels.{label} = "yes" }} }} }},"#
+        )
+    };
+    for (place, count) in [("", 1), (", namespace = \"other\"", 2), (", namespace = \"*\"", 3)] {
+        let folder = tempfile::tempdir().unwrap();
+        let to = folder.path().join("web-app");
+        fs::create_dir_all(to.join("scenarios")).unwrap();
+        let blueprint = format!(
+            r#"let {{ Blueprint, .. }} = import "pemdas/v1.ncl" in
+{{
+  name = "counts",
+  nodes = {{
+    start = {{ root = {{ apiVersion = "v1", kind = "ConfigMap", selector.matchLabels.start = "yes" }}, also = ["counted"] }},
+    around = {{ observe = fun _the => {{ apiVersion = "v1", kind = "ConfigMap", selector.matchLabels.pool = "yes"{place} }} }},
+    counted = {{
+      before.around.extract = fun all => std.array.length (std.record.fields all),
+      template = fun the => {{
+        apiVersion = "v1", kind = "ConfigMap", metadata.name = "counted", data.count = std.to_string the.around,
+      }},
+    }},
+  }},
+}} | Blueprint"#
+        );
+        fs::write(to.join("main.ncl"), blueprint).unwrap();
+        let steps = [
+            "{ apply = { apiVersion = \"v1\", kind = \"Namespace\", metadata.name = \"other\" } },"
+                .to_owned(),
+            map("a", "default", "pool"),
+            map("b", "other", "pool"),
+            map("c", "other", "pool"),
+            map("start", "default", "start"),
+            format!(
+                "{{ eventually = {{ kind = \"ConfigMap\", name = \"counted\", is.data.count = \"{count}\" }} }},"
+            ),
+        ];
+        let scenario = format!(
+            "let {{ Scenarios, .. }} = import \"pemdas/test/v1.ncl\" in\n{{ \"it counts\" = {{ steps = [{}] }} }} | Scenarios",
+            steps.concat()
+        );
+        fs::write(to.join("scenarios/life.ncl"), scenario).unwrap();
+        let output = played(folder.path(), &[]);
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{place}: {}{}",
+            text(&output.stdout),
+            text(&output.stderr)
+        );
+    }
+}
+
+#[test]
 fn every_fault_comes_to_the_same() {
     let folder = small(r#"{ eventually = { kind = "ConfigMap", name = "two" } },"#);
     let output = played(folder.path(), &["--explore"]);

@@ -13,7 +13,7 @@ mod node;
 mod object;
 mod plain;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,8 @@ pub use fits::{Fits, FittingField};
 pub use function::{ContractRef, Function, Input, RESERVED_INPUTS, Read};
 pub use kind::{KindVersion, OwnedKind, Scope};
 pub use node::{
-    Absent, Body, Node, Observe, Root, RootTarget, Selector, SelectorOperator, SelectorRule, Template,
+    Absent, Body, EVERY_NAMESPACE, Node, Observe, Root, RootTarget, Selector, SelectorOperator, SelectorRule,
+    Template,
 };
 pub use object::{NamePart, NameSegment, ObjectIdentity, StaticText};
 pub use plain::Plain;
@@ -51,6 +52,9 @@ pub struct Blueprint {
     /// How a new revision reaches the instances; without it, all at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollout: Option<Rollout>,
+    /// The longer texts that are written in its files: they are no secrets, wherever they turn up.
+    #[serde(skip)]
+    pub texts: BTreeSet<String>,
 }
 
 /// How a new revision reaches the instances that there are.
@@ -80,6 +84,7 @@ impl Blueprint {
             kinds: BTreeMap::new(),
             nodes: BTreeMap::new(),
             rollout: None,
+            texts: BTreeSet::new(),
         }
     }
 

@@ -202,6 +202,9 @@ pub enum RootTarget {
     Blueprint,
 }
 
+/// What stands for the namespace of a selector that picks in all of them.
+pub const EVERY_NAMESPACE: &str = "*";
+
 /// A label selector.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

@@ -18,7 +18,7 @@ use crate::{
     ledger::Slot,
     path::FieldPath,
     truth::Truth,
-    world::{Live, OUR_PREFIX, Owner, Refusal, Touch, had, owner},
+    world::{CLAIM_ANNOTATION, Live, OUR_PREFIX, Owner, ROOT_LABEL, Refusal, Touch, had},
 };
 
 /// Within so many milliseconds ...
@@ -68,15 +68,17 @@ impl Pass<'_> {
             self.change_ours(slot, node, desired, &item, member, holds);
             return;
         }
-        match owner(live, &self.facts.root().instance) {
+        match self.facts.owner(live) {
             // The inventory has all of these.
             Owner::Us(_) => {}
-            Owner::Unreadable => {
-                let text = format!("{key} has our label and an annotation that cannot be read");
-                member.causes.push(Cause::stalled(reason::UNREADABLE, text));
+            Owner::Forged => {
+                let text = format!(
+                    "{key} has the label {ROOT_LABEL}, and its annotation {CLAIM_ANNOTATION} is missing or was not written by Pemdas: delete the object, or restore the annotation"
+                );
+                member.causes.push(Cause::stalled(reason::CLAIM_INVALID, text));
             }
             Owner::Another { uid, root } => {
-                let same_root = super::reclaim::is_dead(self.facts.all(), &uid, root.as_ref());
+                let same_root = super::reclaim::is_dead(self.facts.all(), &uid, &root);
                 if same_root && self.annotation("reclaim") == Some(uid.as_str()) && member.open == Truth::True
                 {
                     let terms = (Some(live.resource_version), true, &BTreeSet::new());
@@ -307,19 +309,28 @@ impl Pass<'_> {
         if wanted.is_subset(&self.root.finalizers) || self.root.terminating || mutant!(NoFinalizer) {
             return true;
         }
-        member.causes.push(Cause::Pending("the root gets our finalizer first".to_owned()));
-        if self.facts.has_write(root) {
-            return false;
+        if !self.facts.has_write(root) {
+            self.facts.read(Touch::ROOT);
+            // Why that is refused comes first: it is what people have to know.
+            let refused = self.hold_root(wanted.union(&self.root.finalizers).cloned().collect());
+            member.causes.extend(refused);
         }
-        self.facts.read(Touch::ROOT);
-        let finalizers = wanted.union(&self.root.finalizers).cloned().collect();
-        let action = Action::Finalize {
-            uid: self.facts.root().uid.clone(),
-            resource_version: self.root.resource_version,
-            finalizers,
-        };
-        self.push(action);
+        member.causes.push(Cause::Pending("the root gets our finalizer first".to_owned()));
         false
+    }
+
+    /// Puts finalizers on the root, and says why that was refused. It is done as the blueprint's account, which may lack the permission: nothing is made for the root before.
+    pub(super) fn hold_root(&mut self, finalizers: BTreeSet<String>) -> Option<Cause> {
+        let (uid, resource_version) = (self.facts.root().uid.clone(), self.root.resource_version);
+        let action = Action::Finalize { uid, resource_version, finalizers };
+        let refused = self.facts.refused(&self.facts.root().key).filter(|it| it.tried == action.tried());
+        self.push(action);
+        refused.map(|it| match Cause::refused(it) {
+            Cause::Refused { message, again, passing } => {
+                Cause::Refused { message: format!("the finalizer of the root: {message}"), again, passing }
+            }
+            other => other,
+        })
     }
 
     /// Whether our fields are taken again and again: by another manager, or by nobody who says so.

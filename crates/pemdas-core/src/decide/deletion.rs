@@ -18,6 +18,7 @@ use crate::{
     action::{Action, Event},
     ledger::Slot,
     program::Program,
+    secrets::Secrets,
     truth::Truth,
     world::{
         Claim, LedgerFact, Live, ONCE_FINALIZER, OUR_PREFIX, ObjectKey, OwnWrite, Refusal, Sight, World,
@@ -88,7 +89,7 @@ fn go_on(world: &World, root: &Live, warning: &str) -> Decision {
         decision.actions.push(Action::Event(Event {
             about: None,
             reason: "DeletionSkipped".to_owned(),
-            message: warning.to_owned(),
+            message: Secrets::of(world, None).mask(warning),
             warning: true,
         }));
     }
@@ -170,9 +171,7 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
         return decision;
     }
     let inventory = Inventory::of(world);
-    let unreadable = inventory.unreadable.iter();
-    let mut left: Vec<_> =
-        unreadable.map(|key| format!("{key} has an annotation that cannot be read: it is left")).collect();
+    let mut left = Vec::new();
     let unsynced = world.kinds.iter().find(|(kind, view)| {
         view.sight == Sight::Unsynced || (view.sight == Sight::Synced && world.blind(kind).is_some())
     });
@@ -241,6 +240,8 @@ fn tell_of_removal(world: &World, inventory: &Inventory, decision: &mut Decision
         decision.wake = Some(decision.wake.map_or(due, |it| it.min(due)));
         return;
     }
+    let secrets = Secrets::of(world, None);
+    let public = |text: &str| secrets.mask(text);
     let ours = |it: &&String| *it != ONCE_FINALIZER;
     let held = inventory.iter().find_map(|(key, Item { live, .. })| {
         let holders: Vec<_> = live.finalizers.iter().filter(ours).map(String::as_str).collect();
@@ -249,7 +250,7 @@ fn tell_of_removal(world: &World, inventory: &Inventory, decision: &mut Decision
     });
     let waits = decision.nodes.iter().flat_map(|(slot, it)| it.causes.iter().map(move |why| (slot, why)));
     let first = waits.map(|(slot, why)| format!("{slot}: {why}")).next().unwrap_or_default();
-    let (warning, message) = (held.is_some(), held.unwrap_or(first));
+    let (warning, message) = (held.is_some(), secrets.mask(&held.unwrap_or(first)));
     let before = root.body.get("status").filter(|it| it.get("pemdas").is_some());
     let said = before.is_some_and(|it| status::says(it, None, REMOVING));
     if world.told.get(&None).map_or(!said, |it| it != REMOVING) {
@@ -260,8 +261,8 @@ fn tell_of_removal(world: &World, inventory: &Inventory, decision: &mut Decision
     let mut tally = Tally::default();
     tally.states.clone_from(&decision.nodes);
     tally.unready = decision.nodes.keys().cloned().collect();
-    let stalled = &decision.conditions.stalled;
-    let status = status::removing(before, &message, &tally, stalled, root.generation, world.now);
+    let stalled: Vec<_> = decision.conditions.stalled.iter().map(|it| secrets.mask(it)).collect();
+    let status = status::removing(before, &message, &tally, &stalled, root.generation, world.now, &public);
     let due = world.status_at.map_or(0, |it| it + STATUS_INTERVAL);
     if status == *before
         || world.is_what_became(&status, before)

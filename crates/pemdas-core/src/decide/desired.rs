@@ -69,9 +69,25 @@ pub(super) struct Marks {
     pub(super) attempt: Option<(Digest, u32)>,
 }
 
-fn claim(body: &mut Value, claim: &Claim) {
-    let text = serde_json::to_string(claim).unwrap_or_default();
-    body["metadata"]["annotations"][CLAIM_ANNOTATION] = json!(text);
+/// The text in a field; none where it is missing or null.
+fn text(record: &Value, field: &str) -> Result<Option<String>, Cause> {
+    match record.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(Cause::stalled(reason::ERROR, format!("its `{field}` is no text"))),
+    }
+}
+
+/// An object has the name that its template gives it, with all that the template reads. One that comes out otherwise
+/// with the root and the member alone would be made under a name that nobody wrote.
+pub(super) fn named_alike(key: &ObjectKey, rendered: &Value) -> Result<(), Cause> {
+    let metadata = rendered.get("metadata").unwrap_or(&Value::Null);
+    let differs = |field: &str, wanted: &str| Ok(text(metadata, field)?.is_some_and(|it| it != wanted));
+    if !differs("name", &key.name)? && (key.namespace.is_empty() || !differs("namespace", &key.namespace)?) {
+        return Ok(());
+    }
+    let text = "its name depends on more than the root and the member: `late_name = true` allows that";
+    Err(Cause::stalled(reason::ERROR, text))
 }
 
 /// Why something rendered cannot be an object. Where our own marks go, there must be room for them: what stands in
@@ -90,7 +106,7 @@ fn misfit(rendered: &Value) -> Option<&'static str> {
 
 impl Pass<'_> {
     /// The identity of a node's object: a function of the root and the member only, so that it is known while its
-    /// inputs are not. With `late_name` it is only known with the rendered object.
+    /// inputs are not. What the way it is written says of a name saves a question, where that cannot differ from its answer. With `late_name` it is only known with the rendered object.
     pub(super) fn identity(
         &mut self,
         node: &Node,
@@ -108,22 +124,28 @@ impl Pass<'_> {
         if node.late_name {
             return Err(Cause::Unknown("its name is only known with all of its inputs".to_owned()));
         }
-        let computed = |part: &NamePart| matches!(part, NamePart::Computed(_));
-        let (name, namespace) = if computed(&object.name) || computed(&object.namespace) {
-            let the =
-                The { root: Data::Value(self.root_input()), extracts: None, each, own: None, seed: None };
-            match self.ask(function, Form::Identity, &the) {
-                Asked::Value(metadata) => {
-                    let text = |field| metadata.value().get(field).and_then(Value::as_str).map(str::to_owned);
-                    (text("name"), text("namespace"))
-                }
-                Asked::Unknown(why) => return Err(Cause::Unknown(format!("its name: {why}"))),
-                Asked::Error(why) => return Err(Cause::stalled(reason::ERROR, format!("its name: {why}"))),
-            }
-        } else {
-            (self.name_part(&object.name, each)?, self.name_part(&object.namespace, each)?)
+        let read_off = self.name_part(&object.name, each).zip(self.name_part(&object.namespace, each));
+        let (name, namespace) = match read_off {
+            Some(read_off) => read_off,
+            None => self.asked_name(function, each)?,
         };
         self.identified(kind, namespaced, name, namespace)
+    }
+
+    /// The name and the namespace as the function says them, of the root and the member alone.
+    fn asked_name(
+        &mut self,
+        function: &Function,
+        each: Option<&Value>,
+    ) -> Result<(Option<String>, Option<String>), Cause> {
+        let the = The { root: Data::Value(self.root_input()), extracts: None, each, own: None, seed: None };
+        match self.ask(function, Form::Identity, &the) {
+            Asked::Value(metadata) => {
+                Ok((text(metadata.value(), "name")?, text(metadata.value(), "namespace")?))
+            }
+            Asked::Unknown(why) => Err(Cause::Unknown(format!("its name: {why}"))),
+            Asked::Error(why) => Err(Cause::stalled(reason::ERROR, format!("its name: {why}"))),
+        }
     }
 
     fn identified(
@@ -147,8 +169,14 @@ impl Pass<'_> {
         Ok(ObjectKey::new(kind, namespace, name))
     }
 
-    fn name_part(&self, part: &NamePart, each: Option<&Value>) -> Result<Option<String>, Cause> {
-        let NamePart::Pattern(segments) = part else { return Ok(None) };
+    /// A part of the name that is put together of fields of the root and the member; none if the evaluator has to be asked.
+    /// What there is to say of a field that is missing or no text is the evaluator's as well.
+    fn name_part(&self, part: &NamePart, each: Option<&Value>) -> Option<Option<String>> {
+        let segments = match part {
+            NamePart::Missing => return Some(None),
+            NamePart::Computed(_) => return None,
+            NamePart::Pattern(segments) => segments,
+        };
         let root = self.root_input();
         let mut text = String::new();
         for segment in segments {
@@ -156,21 +184,16 @@ impl Pass<'_> {
                 NameSegment::Text(literal) => text.push_str(literal),
                 NameSegment::Input(read) => {
                     let from = match read.input() {
-                        Input::Root => Some(&*root),
-                        Input::Each => each,
-                        _ => None,
+                        Input::Root => &*root,
+                        Input::Each => each?,
+                        _ => return None,
                     };
-                    let found =
-                        from.and_then(|from| read.path[1..].iter().try_fold(from, |it, part| it.get(part)));
-                    match found {
-                        Some(Value::String(found)) => text.push_str(found),
-                        Some(Value::Number(found)) => text.push_str(&found.to_string()),
-                        _ => return Err(Cause::Unknown(format!("its name reads {}", read.path.join(".")))),
-                    }
+                    let found = read.path[1..].iter().try_fold(from, |it, part| it.as_object()?.get(part))?;
+                    text.push_str(found.as_str()?);
                 }
             }
         }
-        Ok(Some(text))
+        Some(Some(text))
     }
 
     /// The rendered template, before anything of ours is written on it.
@@ -229,18 +252,18 @@ impl Pass<'_> {
             Err(_) if node.late_name => self.late_identity(rendered.data.value())?,
             Err(cause) => return Err(cause),
         };
+        named_alike(&key, rendered.data.value())?;
         self.marked(slot, node, key, rendered, Marks { state: patch, attempt: None })
     }
 
     fn late_identity(&self, rendered: &Value) -> Result<ObjectKey, Cause> {
-        let text = |it: &Value, field: &str| it.get(field).and_then(Value::as_str).map(str::to_owned);
         let kind = KindKey::new(
-            &text(rendered, "apiVersion").unwrap_or_default(),
-            &text(rendered, "kind").unwrap_or_default(),
+            &text(rendered, "apiVersion")?.unwrap_or_default(),
+            &text(rendered, "kind")?.unwrap_or_default(),
         );
-        let metadata = rendered.get("metadata").cloned().unwrap_or_default();
+        let metadata = rendered.get("metadata").unwrap_or(&Value::Null);
         let namespaced = self.facts.kind(&kind).is_some_and(|it| it.namespaced);
-        self.identified(kind, namespaced, text(&metadata, "name"), text(&metadata, "namespace"))
+        self.identified(kind, namespaced, text(metadata, "name")?, text(metadata, "namespace")?)
     }
 
     /// What is wanted with what the inventory needs written on it. The whole object is only made where it is needed:
@@ -269,6 +292,7 @@ impl Pass<'_> {
             orphan: node.on_delete == OnDelete::Orphan,
             owned: node.on_delete != OnDelete::Orphan && self.owns(&key),
             attempt: marks.attempt,
+            seal: String::new(),
         };
         let known = self.kept.get(slot).filter(|it| it.question == rendered.question && it.key == key);
         let known = known.filter(|it| Claim { applied: it.claim.applied, ..claim.clone() } == *it.claim);
@@ -350,7 +374,7 @@ impl Pass<'_> {
                 }
             }
             body["metadata"]["labels"][ROOT_LABEL] = json!(self.facts.root().instance);
-            claim(&mut body, &desired.claim);
+            self.claim(&mut body, &desired.key, (*desired.claim).clone());
             body
         })
     }
@@ -359,8 +383,15 @@ impl Pass<'_> {
     pub(super) fn sent(&self, desired: &Desired, unkept: &BTreeSet<String>) -> Value {
         let mut body = self.body(desired).clone();
         let fields = fields(&self.unclaimed(desired), self.facts.secret());
-        claim(&mut body, &Claim { fields, unkept: unkept.clone(), ..(*desired.claim).clone() });
+        let claim = Claim { fields, unkept: unkept.clone(), ..(*desired.claim).clone() };
+        self.claim(&mut body, &desired.key, claim);
         body
+    }
+
+    fn claim(&self, body: &mut Value, key: &ObjectKey, claim: Claim) {
+        let world = self.facts.all();
+        let text = claim.sealed(&world.root.instance, &key.kind, &world.seal);
+        body["metadata"]["annotations"][CLAIM_ANNOTATION] = json!(text);
     }
 
     /// Only where the garbage collector may take it in any order: it knows no edges.

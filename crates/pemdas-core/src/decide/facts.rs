@@ -8,7 +8,9 @@ use serde_json::Value;
 use crate::{
     digest::Digest,
     evaluate::Answer,
-    world::{Gone, KindKey, KindView, Live, ObjectKey, OwnWrite, Refused, Reversal, RootFact, Touch, World},
+    world::{
+        Gone, KindKey, KindView, Live, ObjectKey, OwnWrite, Owner, Refused, Reversal, RootFact, Touch, World,
+    },
 };
 
 /// The world, and what was read of it since that was last asked.
@@ -70,6 +72,10 @@ impl<'a> Facts<'a> {
         self.world.digest(value)
     }
 
+    pub(super) fn owner(&self, object: &Live) -> Owner {
+        self.world.owner(object)
+    }
+
     pub(super) fn blind(&self, kind: &KindKey) -> Option<String> {
         self.world.blind(kind)
     }
@@ -121,6 +127,12 @@ impl<'a> Facts<'a> {
     pub(super) fn gone(&self, key: &ObjectKey) -> Option<Gone> {
         self.read(Touch::object(key));
         self.world.gone.get(key).copied()
+    }
+
+    /// Whether we deleted an object, and how often it came back.
+    pub(super) fn expelled(&self, key: &ObjectKey) -> Option<Gone> {
+        self.read(Touch::object(key));
+        self.world.expelled.get(key).copied()
     }
 
     /// What the server did not keep of our last apply.

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     digest::Digest,
-    world::{Claim, Live, ObjectKey, Owner, Touch, World, owner},
+    world::{Claim, Live, ObjectKey, Owner, Touch, World},
 };
 
 /// An object of ours.
@@ -26,8 +26,8 @@ pub(super) struct Inventory {
     items: BTreeMap<ObjectKey, Item>,
     /// Sorted; a set would be many times as large for the usual one object.
     by_node: BTreeMap<String, Vec<ObjectKey>>,
-    /// What has our label, and an annotation that cannot be read.
-    pub(super) unreadable: BTreeSet<ObjectKey>,
+    /// What has our label, and no claim that Pemdas wrote: somebody else's, and left alone.
+    pub(super) forged: BTreeSet<ObjectKey>,
 }
 
 impl Inventory {
@@ -41,16 +41,11 @@ impl Inventory {
 
     /// Looks at an object again. The nodes whose objects it is or was one of, and whether a claim changed by that.
     pub(super) fn renew(&mut self, key: &ObjectKey, world: &World) -> (Vec<Touch>, bool) {
-        let seen = world.objects.get(key).map(|live| (live, owner(live, &world.root.instance)));
-        // Our label, and the claim of another root: somebody copied the one or the other.
-        let seen = seen.map(|(live, of)| match of {
-            Owner::Us(claim) if claim.root != world.root.key => (live, Owner::Unreadable),
-            of => (live, of),
-        });
-        let mut moved = if matches!(seen, Some((_, Owner::Unreadable))) {
-            self.unreadable.insert(key.clone())
+        let seen = world.objects.get(key).map(|live| (live, world.owner(live)));
+        let mut moved = if matches!(seen, Some((_, Owner::Forged))) {
+            self.forged.insert(key.clone())
         } else {
-            self.unreadable.remove(key)
+            self.forged.remove(key)
         };
         let new = match seen {
             Some((live, Owner::Us(claim))) => Some((live, *claim)),

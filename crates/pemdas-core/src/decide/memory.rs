@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     Cause, Mode,
-    desired::{Marks, Rendered},
+    desired::{Marks, Rendered, named_alike},
     edges::Edges,
     pass::{Asked, Data, Found, Member, Pass},
     reason,
@@ -227,6 +227,10 @@ impl Pass<'_> {
                 return;
             }
         };
+        if let Err(cause) = named_alike(&key, body.data.value()) {
+            member.causes.push(cause);
+            return;
+        }
         let key = attempt_name(&key, entry, self.facts.digest(&json!([entry.key, entry.attempt])));
         let marks = Marks { state: None, attempt: Some((entry.key, entry.attempt)) };
         match self.marked(slot, node, key, body, marks) {

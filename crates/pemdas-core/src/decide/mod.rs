@@ -58,7 +58,7 @@ use crate::{
 
 pub use memo::Memo;
 pub use node::MAX_MEMBERS;
-pub(crate) use report::REPORT;
+pub(crate) use report::{FORGED, REPORT};
 pub use why::{Cause, MAX_CAUSES, MAX_CHAIN, NodeState, Phase, chain, reason};
 
 /// How long a write of a process that lost the lease may be on its way, in milliseconds: an API server gives up on a
@@ -122,6 +122,9 @@ pub struct Decision {
     /// The answers that were used, and by how many steps: what may not be forgotten.
     #[serde(skip)]
     pub used: BTreeMap<Digest, u32>,
+    /// Whether there are objects with our label, and no claim that Pemdas wrote.
+    #[serde(skip)]
+    pub ignores: bool,
 }
 
 impl Decision {

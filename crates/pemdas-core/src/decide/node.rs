@@ -16,11 +16,11 @@ use super::{
 };
 use crate::{
     action::Action,
-    blueprint::{Absent, Body, Function, Node, Observe, Selector},
+    blueprint::{Absent, Body, EVERY_NAMESPACE, Function, Node, Observe, Selector},
     evaluate::Form,
     ledger::Slot,
     truth::Truth,
-    world::{KindKey, Live, ObjectKey, Owner, owner},
+    world::{KindKey, Live, ObjectKey, Owner},
 };
 
 /// How many members a `for_each` or a selector may have; more is an error of the node.
@@ -329,9 +329,12 @@ impl Pass<'_> {
         let edges = self.edges(&Slot::new(name, ""), &node.before, None);
         view.collection = true;
         view.open = edges.open;
-        let which =
-            self.which(&observe.function, &edges, None).and_then(|it| Ok((self.kind_of(it.value())?, it)));
-        let ((kind, namespace), which) = match which {
+        let which = self.which(&observe.function, &edges, None).and_then(|it| {
+            let (kind, namespace) = self.kind_of(it.value())?;
+            let namespace = self.within(&kind, namespace)?;
+            Ok((kind, namespace, selector_of(it.value())?))
+        });
+        let (kind, namespace, selector) = match which {
             Ok(found) => found,
             Err(cause) => {
                 view.members_known = false;
@@ -340,14 +343,11 @@ impl Pass<'_> {
                 return;
             }
         };
-        let named = which.value().get("namespace").is_some();
-        view.selects = Some((kind.clone(), named.then(|| namespace.clone())));
-        let selector = which.value().get("selector").cloned().unwrap_or_default();
-        let selector: Selector = serde_json::from_value(selector).unwrap_or_default();
+        view.selects = Some((kind.clone(), namespace.clone()));
         let objects: Vec<_> = self
             .facts
             .objects_of(&kind)
-            .filter(|it| !named || it.key.namespace == namespace)
+            .filter(|it| namespace.as_ref().is_none_or(|within| it.key.namespace == *within))
             .filter(|it| selector.picks(|name| it.label(name)))
             .take(MAX_MEMBERS + 1)
             .collect();
@@ -365,6 +365,18 @@ impl Pass<'_> {
             view.causes.push(Cause::stalled(reason::ERROR, "it picks too many objects"));
         }
         view.causes.extend(edges.causes);
+    }
+
+    /// The one namespace in which a selector picks; none for all of them, and for kinds without namespaces.
+    fn within(&self, kind: &KindKey, namespace: String) -> Result<Option<String>, Cause> {
+        let lives_in_namespaces = self.facts.kind(kind).is_some_and(|it| it.namespaced);
+        if !lives_in_namespaces || namespace == EVERY_NAMESPACE {
+            return Ok(None);
+        }
+        if namespace.is_empty() {
+            return Err(Cause::stalled(reason::ERROR, "it names no namespace, and the root has none"));
+        }
+        Ok(Some(namespace))
     }
 
     fn observed_object(
@@ -406,7 +418,7 @@ impl Pass<'_> {
                 Ok(((kind, namespace), which)) => {
                     let id = which.value().get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
                     let key = ObjectKey::new(kind, namespace, id);
-                    self.away(&slot, absent, key, &edges, each.as_ref(), need)
+                    self.away(&slot, absent, &key, &edges, each.as_ref(), need)
                 }
             };
             let mut member = member;
@@ -420,7 +432,7 @@ impl Pass<'_> {
         &mut self,
         slot: &Slot,
         absent: &Absent,
-        key: ObjectKey,
+        key: &ObjectKey,
         edges: &Edges,
         each: Option<&Value>,
         need: Truth,
@@ -428,7 +440,7 @@ impl Pass<'_> {
         let mut member = Member::new(Some(key.clone()));
         member.open = edges.open;
         let frozen = self.mode == Mode::Deleting && !self.of_deletion(&slot.node);
-        let Some(live) = self.facts.object(&key) else {
+        let Some(live) = self.facts.object(key) else {
             member.settled = edges.open;
             member.ready = edges.open;
             return member;
@@ -447,21 +459,38 @@ impl Pass<'_> {
                 return member;
             }
         }
-        let claimed = matches!(owner(live, &self.facts.root().instance), Owner::Another { .. });
+        let claimed = matches!(self.facts.owner(live), Owner::Another { .. });
         if claimed && !mutant!(AbsentTakesClaimed) {
             member.causes.push(Cause::stalled(reason::EXISTS, format!("{key} belongs to another instance")));
             return member;
         }
-        if let Some(cause) = self.unseen(&key) {
+        if let Some(cause) = self.unseen(key) {
             member.causes.push(cause);
             return member;
         }
         member.causes.push(Cause::Pending(format!("{key} is there")));
         if edges.open == Truth::True && need == Truth::True && !live.terminating && !frozen {
-            let action =
-                Action::Delete { key, uid: live.uid.clone(), resource_version: live.resource_version };
-            member.causes.extend(self.try_again(action));
+            let cause = self.comes_back(key).or_else(|| self.try_again(Action::delete(live)));
+            member.causes.extend(cause);
         }
         member
     }
+
+    /// Whether an object that comes back again and again is not deleted yet.
+    pub(super) fn comes_back(&mut self, key: &ObjectKey) -> Option<Cause> {
+        let expelled = self.facts.expelled(key)?;
+        if expelled.again() <= self.facts.now() || mutant!(DeleteForEver) {
+            return None;
+        }
+        self.wake_at(expelled.again());
+        let text = format!("{key} was deleted {} times, and came back each time", expelled.times);
+        Some(Cause::stalled(reason::RECREATED, text))
+    }
+}
+
+/// The labels that are wanted. What cannot be read picks nothing: an empty selector would pick everything.
+fn selector_of(which: &Value) -> Result<Selector, Cause> {
+    let selector = which.get("selector").cloned().unwrap_or_default();
+    serde_json::from_value(selector)
+        .map_err(|_| Cause::stalled(reason::ERROR, "its selector is not { matchLabels, matchExpressions }"))
 }

@@ -1,6 +1,7 @@
 //! One pass over the nodes: what the rules share.
 
 use std::{
+    cell::OnceCell,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
@@ -19,6 +20,7 @@ use crate::{
     graph::Vertex,
     ledger::{End, Ledger, Slot},
     program::Program,
+    secrets::Secrets,
     truth::Truth,
     world::{KindKey, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Touch, World, manager},
 };
@@ -245,6 +247,8 @@ pub(super) struct Pass<'a> {
     pub(super) told_all: bool,
     /// What is wrong with the report.
     pub(super) trouble: Option<super::status::Trouble>,
+    /// What may not be told; collected when something is told.
+    secrets: OnceCell<Secrets<'a>>,
 }
 
 static NOTHING_RECORDED: Ledger = Ledger {
@@ -353,15 +357,18 @@ impl<'a> Pass<'a> {
             removing: BTreeMap::new(),
             told_all: true,
             trouble: None,
+            secrets: OnceCell::new(),
         }
+    }
+
+    /// A text as everybody may read it.
+    pub(super) fn public(&self, text: &str) -> String {
+        let secrets = || Secrets::of(self.facts.all(), Some(&self.program.blueprint));
+        self.secrets.get_or_init(secrets).mask(text)
     }
 
     /// What contradicts itself in the world, whatever the nodes say.
     pub(super) fn contradictions(&mut self) {
-        for key in &self.inventory.unreadable {
-            let text = format!("{key} has our label and an annotation that cannot be read");
-            self.instance.push(Cause::stalled(reason::UNREADABLE, text));
-        }
         if self.facts.all().ledger == LedgerFact::Unreadable {
             self.instance.push(Cause::stalled(reason::UNREADABLE, "the ledger cannot be read"));
         }
@@ -583,5 +590,6 @@ pub(super) fn idle(cause: &Cause) -> Decision {
         wake: None,
         interests: Arc::default(),
         used: BTreeMap::new(),
+        ignores: false,
     }
 }

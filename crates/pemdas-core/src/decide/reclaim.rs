@@ -7,7 +7,7 @@ use super::{Cause, Decision, pass::idle};
 use crate::{
     action::Action,
     ledger::{End, Ledger},
-    world::{LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Owner, World, owner},
+    world::{LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Owner, World},
 };
 
 /// What is to be done before anything else where the root names an earlier one; nothing if its ledger is taken over.
@@ -43,8 +43,8 @@ pub(super) fn take_over(world: &World, root: &Live) -> Option<Decision> {
 /// The name of the earlier instance that a human named, where an object says that it was of a root of this name.
 fn earlier<'r>(world: &World, root: &'r Live) -> Option<&'r str> {
     let named = root.annotation(&format!("{OUR_PREFIX}reclaim"))?;
-    let left = |live: &Live| match owner(live, &world.root.instance) {
-        Owner::Another { uid, root } => uid == named && is_dead(world, &uid, root.as_ref()),
+    let left = |live: &Live| match world.owner(live) {
+        Owner::Another { uid, root } => uid == named && is_dead(world, &uid, &root),
         _ => false,
     };
     (world.objects.values().any(|it| left(it)) && !mutant!(LeaveOldLedger)).then_some(named)
@@ -52,8 +52,8 @@ fn earlier<'r>(world: &World, root: &'r Live) -> Option<&'r str> {
 
 /// Whether a claim is of an earlier root with the identity of this one: not of another root, and not of another
 /// blueprint's instance of this very root.
-pub(super) fn is_dead(world: &World, instance: &str, root: Option<&ObjectKey>) -> bool {
-    root == Some(&world.root.key) && !instance.contains(&world.root.uid)
+pub(super) fn is_dead(world: &World, instance: &str, root: &ObjectKey) -> bool {
+    *root == world.root.key && !instance.contains(&world.root.uid)
 }
 
 /// Whether the ledger of the earlier root cannot be read: what it says, nobody knows.

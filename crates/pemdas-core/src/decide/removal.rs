@@ -9,7 +9,6 @@ use super::{
     Cause, Mode, NodeState, Phase,
     inventory::{Inventory, Item},
     pass::Pass,
-    reason,
     tally::{Tally, makes},
 };
 use crate::{
@@ -43,9 +42,7 @@ impl Pass<'_> {
             let key = live.key.clone();
             // Its replacement may stand in the same slot.
             let slot = Slot::new(&claim.node, &format!("{}~{}", claim.member, key.name));
-            let causes = if let Some(cause) = self.contradiction(&key, &claim) {
-                vec![cause]
-            } else if unseen && !mutant!(RemoveUnseen) {
+            let causes = if unseen && !mutant!(RemoveUnseen) {
                 // What we made and have not seen yet may use it.
                 vec![Cause::Pending("a write of ours was not seen yet".to_owned())]
             } else if let (Some(why), false) = (&unknown, mutant!(RemoveWhileUnknown)) {
@@ -56,16 +53,6 @@ impl Pass<'_> {
             let causes = if causes.is_empty() { self.remove(&live, &claim) } else { causes };
             self.removing.insert(slot, NodeState { phase: Phase::Removing, causes });
         }
-    }
-
-    /// An object that this very revision cannot have made: somebody copied the claim. It is told, not taken.
-    fn contradiction(&self, key: &ObjectKey, claim: &Claim) -> Option<Cause> {
-        if claim.revision != self.program.revision.name || mutant!(TakeCopies) {
-            return None;
-        }
-        let kind = self.program.node(&claim.node)?.body.identity()?.kind.known()?;
-        let text = format!("{key} says that {} made it, which makes objects of kind {kind}", claim.node);
-        (key.kind.kind != *kind).then(|| Cause::stalled(reason::UNREADABLE, text))
     }
 
     /// The identities of everything that is or may be needed, and why that is not fully known.
@@ -169,7 +156,8 @@ impl Pass<'_> {
             None => vec![Cause::Pending(format!("{} is being deleted", live.key))],
             Some(action) => {
                 let removed = Cause::Pending(format!("{} is being removed", live.key));
-                vec![self.try_again(action).unwrap_or(removed)]
+                let held = self.comes_back(&live.key).or_else(|| self.try_again(action));
+                vec![held.unwrap_or(removed)]
             }
         }
     }

@@ -19,7 +19,7 @@ use crate::{
     blueprint::{Body, Function, Input, Report, RootTarget},
     evaluate::Form,
     ledger::Slot,
-    world::{LedgerFact, OwnWrite, Refused, Touch, author_part},
+    world::{CLAIM_ANNOTATION, LedgerFact, OwnWrite, ROOT_LABEL, Refused, Touch, author_part},
 };
 
 /// How many nodes a status lists; those that are not ready come first.
@@ -32,6 +32,10 @@ pub(super) const LOWERED: &str = "NotReady";
 pub(super) const STATUS_FAILED: &str = "StatusFailed";
 /// Stands for the report of a root among what is told; no member of a root is called anything.
 pub(crate) const REPORT: &str = "report";
+/// What is told where objects have our label and no claim that Pemdas wrote.
+const IGNORED: &str = "ClaimIgnored";
+/// Stands for such objects among what is told; no member of a root is called anything.
+pub(crate) const FORGED: &str = "forged";
 /// The shortest time between two writes of a status, in milliseconds.
 pub(super) const STATUS_INTERVAL: u64 = 1_000;
 
@@ -86,6 +90,7 @@ impl Pass<'_> {
             status_differs,
             wake: self.wake,
             used: std::mem::take(&mut tally.used),
+            ignores: !self.inventory.forged.is_empty(),
         }
     }
 
@@ -104,11 +109,8 @@ impl Pass<'_> {
             if !self.facts.all().writes.contains_key(&self.facts.all().root.key)
                 && !self.actions.iter().any(|it| matches!(it, Action::Finalize { .. }))
             {
-                self.push(Action::Finalize {
-                    uid: self.root.uid.clone(),
-                    resource_version: self.root.resource_version,
-                    finalizers,
-                });
+                let refused = self.hold_root(finalizers);
+                self.instance.extend(refused);
             }
             return;
         }
@@ -134,12 +136,11 @@ impl Pass<'_> {
             .unready()
             .filter_map(|(slot, state)| {
                 let cause = state.causes.iter().find(|it| matches!(it, Cause::Stalled { .. }))?;
-                Some(format!("{slot}: {cause}"))
+                Some(self.public(&format!("{slot}: {cause}")))
             })
             .collect();
-        stalled.extend(
-            self.instance.iter().filter(|it| matches!(it, Cause::Stalled { .. })).map(ToString::to_string),
-        );
+        let instance = self.instance.iter().filter(|it| matches!(it, Cause::Stalled { .. }));
+        stalled.extend(instance.map(|it| self.public(&it.to_string())));
         stalled.sort();
         stalled.dedup();
         stalled.truncate(MAX_STATUS_NODES);
@@ -191,6 +192,7 @@ impl Pass<'_> {
         let function = root.conditions.as_ref().filter(|_| !self.barred);
         let authored = function.and_then(|it| self.fields_of(it, &mut failed));
         let reported = root.report.as_ref().map(|it| self.reported(it, &mut status));
+        self.trouble = reported.as_ref().and_then(|(_, trouble)| trouble.clone());
         if !self.asked.open.is_empty() {
             return None;
         }
@@ -210,9 +212,10 @@ impl Pass<'_> {
             stalled: self.stalled().map(|(reason, _)| reason),
             generation: self.root.generation,
             revision: &self.program.revision.name,
-            report: reported.inspect(|(_, trouble)| self.trouble.clone_from(trouble)),
+            report: reported,
             before: self.root.body.get("status"),
             now: self.facts.all().changed_at,
+            public: &|text| self.public(text),
         }))
     }
 
@@ -366,6 +369,16 @@ impl Pass<'_> {
         if let Some((reason, message)) = self.trouble.take() {
             now.insert(Some(self.about_report()), (reason.to_owned(), message));
         }
+        if let Some(first) = self.inventory.forged.first() {
+            let others = match self.inventory.forged.len() {
+                1 => String::new(),
+                all => format!(" and {} more objects", all - 1),
+            };
+            let message = format!(
+                "{first}{others} with the label {ROOT_LABEL} of this instance, and no {CLAIM_ANNOTATION} that Pemdas wrote: ignored"
+            );
+            now.insert(Some(Slot::new(&self.program.root, FORGED)), (IGNORED.to_owned(), message));
+        }
         let instance = self.stalled().or_else(|| self.instance.iter().find_map(Cause::told));
         if let Some((reason, message)) = instance {
             now.insert(None, (reason.to_owned(), message));
@@ -395,7 +408,7 @@ impl Pass<'_> {
                 continue;
             }
             if self.facts.all().told.get(&about).is_none_or(|told| *told != reason) {
-                let warning = reason != READY;
+                let (message, warning) = (self.public(&message), reason != READY);
                 self.push(Action::Event(Event { about, reason, message, warning }));
             }
         }

@@ -43,6 +43,8 @@ pub(super) struct Parts<'a> {
     pub(super) before: Option<&'a Value>,
     /// The time in milliseconds.
     pub(super) now: u64,
+    /// What may be told of a text.
+    pub(super) public: &'a dyn Fn(&str) -> String,
 }
 
 /// What is wrong with a report: one word and one sentence.
@@ -78,13 +80,14 @@ pub(super) fn whole(mut parts: Parts<'_>) -> Value {
             .into_iter()
             .filter(|it| !["Ready", "Reconciling", "Stalled", "Reported"].contains(&&*it.name)),
     );
-    let conditions = all.into_iter().map(|it| it.written(written, parts.generation, &now));
+    let public = |it: Condition| Condition { message: (parts.public)(&it.message), ..it };
+    let conditions = all.into_iter().map(|it| public(it).written(written, parts.generation, &now));
     status.insert("conditions".to_owned(), conditions.collect());
     if let Some(generation) = parts.generation {
         status.insert("observedGeneration".to_owned(), json!(generation));
     }
     let known = parts.before.and_then(|it| it.pointer("/pemdas/nodes")).and_then(Value::as_array);
-    status.insert("pemdas".to_owned(), nodes(parts.tally, parts.revision, known, &now));
+    status.insert("pemdas".to_owned(), nodes(parts.tally, parts.revision, known, &now, parts.public));
     Value::Object(status)
 }
 
@@ -199,20 +202,33 @@ fn authored(value: Option<&Value>) -> Vec<Condition> {
     record.iter().take(MAX_AUTHORED).map(read).collect()
 }
 
-fn nodes(tally: &Tally, revision: &str, before: Option<&Vec<Value>>, now: &str) -> Value {
+fn nodes(
+    tally: &Tally,
+    revision: &str,
+    before: Option<&Vec<Value>>,
+    now: &str,
+    public: &dyn Fn(&str) -> String,
+) -> Value {
     let text_of = |it: &'_ Value, field: &str| it[field].as_str().map(str::to_owned);
     let known: BTreeMap<_, _> =
         before.into_iter().flatten().map(|it| ((text_of(it, "name"), text_of(it, "member")), it)).collect();
     let ready = tally.states.iter().filter(|(_, state)| state.phase == Phase::Ready);
+    let mut masked = 0;
     let listed = tally.unready().chain(ready).take(MAX_STATUS_NODES).map(|(slot, state)| {
         let phase = json!(state.phase);
-        let known = known.get(&(Some(slot.node.clone()), Some(slot.member.clone())));
+        let mut member = public(&slot.member);
+        if member != slot.member {
+            // Each entry has a name of its own.
+            masked += 1;
+            member = format!("{member} {masked}");
+        }
+        let known = known.get(&(Some(slot.node.clone()), Some(member.clone())));
         let since = known.filter(|it| it["state"] == phase).and_then(|it| it["since"].as_str());
         let mut node = json!({
-            "name": slot.node, "member": slot.member, "state": phase, "since": since.unwrap_or(now),
+            "name": slot.node, "member": member, "state": phase, "since": since.unwrap_or(now),
         });
         if let Some(why) = state.causes.first() {
-            node["why"] = json!(text::shorten_to(&why.to_string(), MAX_MESSAGE));
+            node["why"] = json!(text::shorten_to(&public(&why.to_string()), MAX_MESSAGE));
         }
         node
     });
@@ -257,6 +273,7 @@ pub(super) fn removing(
     stalled: &[String],
     generation: Option<i64>,
     now: u64,
+    public: &dyn Fn(&str) -> String,
 ) -> Value {
     let (mut status, now) = (before.clone(), timestamp(now));
     let written = before.get("conditions").and_then(Value::as_array);
@@ -275,7 +292,7 @@ pub(super) fn removing(
     status["conditions"] = Value::Array(conditions);
     let known = before.pointer("/pemdas/nodes").and_then(Value::as_array);
     let revision = before.pointer("/pemdas/revision").and_then(Value::as_str).unwrap_or_default();
-    status["pemdas"] = nodes(tally, revision, known, &now);
+    status["pemdas"] = nodes(tally, revision, known, &now, public);
     status
 }
 
@@ -352,6 +369,7 @@ mod tests {
             report: None,
             before,
             now,
+            public: &str::to_owned,
         })
     }
 

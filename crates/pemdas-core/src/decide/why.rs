@@ -21,7 +21,7 @@ pub mod reason {
     pub const CONFLICT: &str = "Conflict";
     /// Another manager takes our fields again and again, or they do not stay as they are applied.
     pub const CONTENDED: &str = "Contended";
-    /// An object goes away again and again.
+    /// An object goes away again and again, or comes back again and again after it was deleted.
     pub const RECREATED: &str = "Recreated";
     /// A field that may not change would have to.
     pub const IMMUTABLE: &str = "Immutable";
@@ -37,7 +37,9 @@ pub mod reason {
     pub const ERROR: &str = "Error";
     /// A template answers its own result with another one.
     pub const UNSTEADY: &str = "DoesNotSettle";
-    /// An object has our label and an annotation that cannot be read.
+    /// An object under a name that is wanted has our label, and no claim that Pemdas wrote.
+    pub const CLAIM_INVALID: &str = "ClaimInvalid";
+    /// A ledger that cannot be read, or a claim that contradicts its blueprint.
     pub const UNREADABLE: &str = "Unreadable";
     /// The API server refuses a write; it is tried again, and somebody has to do something.
     pub const REFUSED: &str = "Refused";

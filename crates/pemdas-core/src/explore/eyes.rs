@@ -1,5 +1,7 @@
 //! Eyes on every decision and every write: what may never happen, whatever went wrong before.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::sim::Sim;
@@ -8,8 +10,9 @@ use crate::{
     blueprint::{Body, WantedShape, WantedShapeForm},
     decide::{Decision, Mode, Phase, decide},
     ledger::Slot,
+    program::Program,
     shape::Shape,
-    world::{CLAIM_ANNOTATION, Claim, Live, ObjectKey, Owner, owner},
+    world::{CLAIM_ANNOTATION, Claim, Live, ObjectKey, Owner},
 };
 
 impl Sim {
@@ -55,7 +58,7 @@ impl Sim {
     /// No Sequence edge is violated: what x comes after was ready with the same version, since it was last written.
     fn watch_order(&mut self, key: &ObjectKey, body: &Value, decision: &Decision) {
         let (Some(claim), Some(program)) = (claim_of(body), self.program()) else { return };
-        let last = self.world.objects.get(key).and_then(|live| match owner(live, &self.uid) {
+        let last = self.world.objects.get(key).and_then(|live| match self.owner(live) {
             Owner::Us(claim) => Some(claim.applied),
             _ => None,
         });
@@ -64,6 +67,7 @@ impl Sim {
             return;
         }
         let Some(node) = program.node(&claim.node) else { return };
+        let always = always_needed(program);
         let mut found = Vec::new();
         for (precursor, edge) in &node.before {
             let Some(p) = program.node(precursor) else { continue };
@@ -76,8 +80,8 @@ impl Sim {
             if !plain || edge.until.is_some() || program.states.contains_key(precursor) {
                 continue;
             }
-            let conditional =
-                program.needs.values().flatten().any(|it| it.to == *precursor && it.conditional);
+            // Whether it is needed now is another question, which hangs on conditions.
+            let perhaps = !always.contains(precursor.as_str());
             let v = &body["spec"]["v"];
             let made: Vec<_> = self
                 .claimed()
@@ -87,7 +91,7 @@ impl Sim {
                 .filter(|(_, _, it)| {
                     let told = decision.nodes.get(&Slot::new(precursor, &it.member));
                     (p.for_each.is_none() || told.is_some())
-                        && (!conditional || told.is_some_and(|it| it.phase != Phase::Removing))
+                        && (!perhaps || told.is_some_and(|it| it.phase != Phase::Removing))
                 })
                 .filter(|(_, live, _)| {
                     live.body["spec"]["v"] == *v
@@ -100,7 +104,7 @@ impl Sim {
             }
             let ready = made.iter().all(|(key, _, _)| self.was_ready.get(key) == Some(&true));
             let gone = self.deleted_by_others(precursor);
-            if !ready || (made.is_empty() && !conditional && p.for_each.is_none() && !gone) {
+            if !ready || (made.is_empty() && !perhaps && p.for_each.is_none() && !gone) {
                 found.push(format!("{key} is written with v={v} before {precursor} was ready with it"));
             }
         }
@@ -109,7 +113,7 @@ impl Sim {
 
     /// Whether an object that the view still shows was deleted by somebody: then the view, not the rule, is old.
     fn deleted_by_others(&self, node: &str) -> bool {
-        self.world.objects.values().any(|live| match owner(live, &self.uid) {
+        self.world.objects.values().any(|live| match self.owner(live) {
             Owner::Us(claim) => {
                 let real = self.cluster.get(&live.key);
                 claim.node == node
@@ -162,7 +166,7 @@ impl Sim {
 
     /// With `'After`, an object that is replaced goes when its replacement is ready: there never is a gap.
     fn watch_gap(&mut self, key: &ObjectKey, decision: &Decision) {
-        let Some(Owner::Us(claim)) = self.world.objects.get(key).map(|it| owner(it, &self.uid)) else {
+        let Some(Owner::Us(claim)) = self.world.objects.get(key).map(|it| self.owner(it)) else {
             return;
         };
         let node = self.program().and_then(|it| it.node(&claim.node));
@@ -176,7 +180,7 @@ impl Sim {
         if !plain || !needed || told || claim.attempt.is_some() {
             return;
         }
-        let replaced = self.world.objects.values().any(|live| match owner(live, &self.uid) {
+        let replaced = self.world.objects.values().any(|live| match self.owner(live) {
             Owner::Us(it) => {
                 live.key != *key && it.node == claim.node && it.member == claim.member && !live.terminating
             }
@@ -206,13 +210,13 @@ impl Sim {
 
     /// What is not claimed by the instance is never written or deleted.
     pub(super) fn watch_claim(&mut self, action: &Action, before: &Live) {
-        let ours = matches!(owner(before, &self.uid), Owner::Us(_));
+        let ours = matches!(self.owner(before), Owner::Us(_));
         let program = self.program();
         let adopts = program
             .is_some_and(|it| it.blueprint.nodes.values().any(|it| it.own == crate::blueprint::Own::Adopt));
         let absent = program
             .is_some_and(|it| it.blueprint.nodes.values().any(|it| matches!(it.body, Body::Absent(_))));
-        let claimed_by_another = matches!(owner(before, &self.uid), Owner::Another { .. });
+        let claimed_by_another = matches!(self.owner(before), Owner::Another { .. });
         let reclaims = self.root().is_some_and(|it| it.annotation("pemdas.dev/reclaim").is_some());
         let allowed = ours || (!claimed_by_another && (adopts || absent)) || reclaims;
         if !allowed {
@@ -233,7 +237,7 @@ impl Sim {
         let v = root.body["spec"]["v"].clone();
         let mut found = Vec::new();
         for live in self.world.objects.values() {
-            let Owner::Us(claim) = owner(live, &self.uid) else { continue };
+            let Owner::Us(claim) = self.owner(live) else { continue };
             if claim.attempt.is_some() {
                 continue;
             }
@@ -254,28 +258,39 @@ impl Sim {
                 found.push(format!("ready, and {} is not", live.key));
             }
         }
+        let always = always_needed(program);
         for (name, node) in &program.blueprint.nodes {
             let plain = matches!(node.body, Body::Template(_))
                 && node.state_of.is_none()
                 && node.once.is_none()
                 && node.for_each.is_none();
-            let always = program
-                .needs
-                .get(&program.root)
-                .into_iter()
-                .flatten()
-                .any(|it| it.to == *name && !it.conditional && !it.deleting);
+            let needed = always.contains(name.as_str());
             let there = self
                 .world
                 .objects
                 .values()
-                .any(|live| matches!(owner(live, &self.uid), Owner::Us(it) if it.node == *name));
-            if plain && always && !there {
+                .any(|live| matches!(self.owner(live), Owner::Us(it) if it.node == *name));
+            if plain && needed && !there {
                 found.push(format!("ready, and {name} is missing"));
             }
         }
         self.violations.append(&mut found);
     }
+}
+
+/// The nodes that are needed whatever any condition says.
+fn always_needed(program: &Program) -> BTreeSet<&str> {
+    let mut found = BTreeSet::from([program.root.as_str()]);
+    let mut open = vec![program.root.as_str()];
+    while let Some(at) = open.pop() {
+        let needs = program.needs.get(at).into_iter().flatten();
+        for need in needs.filter(|it| !it.conditional && !it.deleting) {
+            if found.insert(&need.to) {
+                open.push(&need.to);
+            }
+        }
+    }
+    found
 }
 
 fn claim_of(body: &Value) -> Option<Claim> {

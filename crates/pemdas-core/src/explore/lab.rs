@@ -175,6 +175,19 @@ impl Lab {
             Body::Template(it) => it.object.name = part,
             other => panic!("{other:?} has no name"),
         }
+        let path = format!("nodes.{name}.template");
+        let unnamed = self.functions[&path].clone();
+        let (base, read) = (name.to_owned(), read.to_owned());
+        let named = move |the: &Value| match (unnamed(the), at(the, &read)) {
+            (Answer::Value(_), Value::Null) => Answer::Missing(format!("the.{read}")),
+            (Answer::Value(mut object), value) => {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                object["metadata"]["name"] = json!(format!("a-{base}-{text}"));
+                Answer::Value(object)
+            }
+            (other, _) => other,
+        };
+        self.functions.insert(path, Rc::new(named));
         self
     }
 
@@ -245,10 +258,18 @@ impl Lab {
         self
     }
 
-    /// All objects of a kind.
-    pub(super) fn select(mut self, name: &str, kind_name: &'static str) -> Self {
+    /// All objects of a kind in the root's namespace.
+    pub(super) fn select(self, name: &str, kind_name: &'static str) -> Self {
+        self.select_by(name, kind_name, json!({ "selector": {} }))
+    }
+
+    /// All objects of a kind, where and of which labels `fields` says.
+    pub(super) fn select_by(mut self, name: &str, kind_name: &'static str, fields: Value) -> Self {
         let function = self.function(&format!("nodes.{name}.observe"), &[], move |_| {
-            Answer::Value(json!({ "apiVersion": "example.com/v1", "kind": kind_name, "selector": {} }))
+            let mut which = fields.clone();
+            which["apiVersion"] = json!("example.com/v1");
+            which["kind"] = json!(kind_name);
+            Answer::Value(which)
         });
         let object = identity(kind_name, NamePart::Missing);
         let observe = Observe { function, object, by_selector: true, optional: false };

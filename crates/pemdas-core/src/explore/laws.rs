@@ -49,6 +49,7 @@ macro_rules! each_law {
             nodes_of_a_deletion_block_until_skipped,
             a_terminating_namespace_ends,
             a_contended_field_ends_stalled,
+            what_comes_back_is_deleted_with_a_pause,
             the_end_is_a_function_of_the_objects,
             objects_of_a_dead_root_are_left_and_taken_over_when_told,
             ready_is_never_said_too_early,
@@ -273,8 +274,8 @@ pub(super) fn what_is_not_claimed_is_never_written(subject: &Subject, walks: u64
                 body["metadata"]["labels"] = json!({ ROOT_LABEL: "u99" });
                 let mut other = claim.clone();
                 other.root = ObjectKey::new(other.root.kind.clone(), other.root.namespace.clone(), "another");
-                body["metadata"]["annotations"] =
-                    json!({ CLAIM_ANNOTATION: serde_json::to_string(&other).unwrap() });
+                let other = other.sealed("u99", &key.kind, &super::sim::seal());
+                body["metadata"]["annotations"] = json!({ CLAIM_ANNOTATION: other });
             }
             sim.cluster.create(key, "somebody", body);
             theirs.push((key.clone(), sim.live(key).unwrap().resource_version));
@@ -608,6 +609,33 @@ pub(super) fn a_contended_field_ends_stalled(subject: &Subject, _: u64) {
         assert!(sim.stalled().iter().any(|it| it.contains("Contended")), "{label}: {:?}", sim.stalled());
         assert!(ours <= 8, "{label}: it fought {ours} times");
         assert!(!sim.is_ready() && sim.deleted.is_empty(), "{label}");
+    }
+}
+
+/// What goes when the root changes is made again by somebody, each time it goes: no loop, and it is told.
+pub(super) fn what_comes_back_is_deleted_with_a_pause(subject: &Subject, _: u64) {
+    let rest = subject.at_rest();
+    for root in subject.roots.iter().skip(1).take(2) {
+        let mut after = rest.clone();
+        after.set_root(root);
+        after.settle();
+        let gone: BTreeSet<_> = after.deleted.iter().filter(|it| after.live(it).is_none()).collect();
+        for key in gone.into_iter().filter(|it| it.kind.kind != "Job").take(2) {
+            let Some(copy) = rest.live(key).map(|it| serde_json::Value::clone(&it.body)) else { continue };
+            let mut sim = after.clone();
+            let (before, mut told) = (sim.deleted.len(), false);
+            for _ in 0..40 {
+                if sim.live(key).is_none() {
+                    sim.cluster.create(key, "somebody", copy.clone());
+                }
+                sim.round();
+                told |= sim.stalled().iter().any(|it| it.contains("Recreated"));
+                sim.world.learn(Fact::Now(sim.world.now + 1_000));
+            }
+            let deleted = sim.deleted[before..].iter().filter(|it| *it == key).count();
+            assert!(deleted < 10, "{}: {key} was deleted {deleted} times in 40 seconds", subject.name);
+            assert!(told || deleted < 4, "{}: {key}: {:?}", subject.name, sim.stalled());
+        }
     }
 }
 

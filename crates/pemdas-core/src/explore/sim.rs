@@ -17,8 +17,8 @@ use crate::{
     ledger::{End, Slot},
     program::Program,
     world::{
-        Claim, Fact, KindKey, KindView, Lease, LedgerFact, Live, ObjectKey, Owner, Refusal, Sight, World,
-        WriteOutcome, manager, owner, without,
+        Claim, Fact, KindKey, KindView, Lease, LedgerFact, Live, ObjectKey, Owner, Refusal, Seal, Sight,
+        World, WriteOutcome, manager, owner, without,
     },
 };
 
@@ -28,6 +28,17 @@ pub(super) const KINDS: [(&str, bool); 5] =
 
 /// What the eyes of the world watch for, besides what they always do.
 pub(super) type Watcher = Rc<dyn Fn(&Sim, &Action) -> Option<String>>;
+
+/// What the claims of the abstract world are sealed with.
+pub(super) fn seal() -> Seal {
+    Seal::with(vec![vec![7; 32]])
+}
+
+/// A claim as this instance would have written it on this object.
+pub(super) fn sealed(instance: &str, object: &ObjectKey, claim: Value) -> String {
+    let claim: Claim = serde_json::from_value(claim).expect("a claim");
+    claim.sealed(instance, &object.kind, &seal())
+}
 
 /// What is known of a kind without looking at its objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +126,7 @@ impl Sim {
         let mut world = World::new(root, uid.clone());
         world.lease = Lease { held: true, epoch: 1 };
         world.entropy = "dice".to_owned();
+        world.seal = seal();
         let mut sim = Self {
             programs,
             kinds,
@@ -144,6 +156,11 @@ impl Sim {
         };
         sim.relist();
         sim
+    }
+
+    /// Whose an object is, as seen from the instance.
+    pub(super) fn owner(&self, live: &Live) -> Owner {
+        owner(live, &self.uid, &seal())
     }
 
     pub(super) fn program(&self) -> Option<&Program> {
@@ -566,7 +583,7 @@ impl Sim {
         if controllers::has(&live.key.kind) {
             return controllers::status(live, end);
         }
-        if live.key == self.cluster.root || !matches!(owner(live, &self.uid), Owner::Us(_)) {
+        if live.key == self.cluster.root || !matches!(self.owner(live), Owner::Us(_)) {
             return None;
         }
         let mut status = self.played(&live.key.kind, &live.body)?;
@@ -575,7 +592,7 @@ impl Sim {
     }
 
     fn unready(&self, live: &Live) -> Option<Value> {
-        let ours = matches!(owner(live, &self.uid), Owner::Us(_));
+        let ours = matches!(self.owner(live), Owner::Us(_));
         controllers::unready(live).or_else(|| {
             let plays = ours && !controllers::has(&live.key.kind) && self.plays(&live.key.kind);
             plays.then(|| json!({ "observedGeneration": live.generation }))
@@ -656,7 +673,7 @@ impl Sim {
     pub(super) fn result(&self) -> BTreeMap<String, Value> {
         let mut result = BTreeMap::new();
         for live in self.cluster.objects.values() {
-            if let Owner::Us(claim) = owner(live, &self.uid)
+            if let Owner::Us(claim) = self.owner(live)
                 && claim.attempt.is_none()
             {
                 let mut content = live.body.clone();
@@ -670,7 +687,7 @@ impl Sim {
     }
 
     pub(super) fn claimed(&self) -> Vec<(ObjectKey, Arc<Live>, Claim)> {
-        let ours = self.cluster.objects.values().filter_map(|live| match owner(live, &self.uid) {
+        let ours = self.cluster.objects.values().filter_map(|live| match self.owner(live) {
             Owner::Us(claim) => Some((live.key.clone(), live.clone(), *claim)),
             _ => None,
         });

@@ -171,11 +171,7 @@ fn no_namespace(
     };
     let collection = matches!(&node.body, Body::Observe(observe) if observe.by_selector);
     let named = !matches!(object.namespace, NamePart::Missing);
-    if named
-        || collection
-        || node.state_of.is_some()
-        || scope_of(blueprint, api_version, kind)? == Scope::Cluster
-    {
+    if named || node.state_of.is_some() || scope_of(blueprint, api_version, kind)? == Scope::Cluster {
         return None;
     }
     let root = graph.roots.iter().find(|root| {
@@ -197,7 +193,11 @@ fn no_namespace(
             format!("the {kind} of `{name}` has no namespace, and the root `{root}` is cluster-scoped"),
         )
         .at(node.span_of(node.body.clause()).clone(), "this object lives in a namespace")
-        .hint("write `metadata.namespace`, such as `metadata.namespace = the.root.metadata.name` or a field of the spec"),
+        .hint(if collection {
+            "write `namespace`, such as `namespace = the.root.metadata.name`, or `namespace = \"*\"` for all namespaces"
+        } else {
+            "write `metadata.namespace`, such as `metadata.namespace = the.root.metadata.name` or a field of the spec"
+        }),
     )
 }
 

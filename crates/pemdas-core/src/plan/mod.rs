@@ -13,6 +13,7 @@ mod assume;
 mod kinds;
 mod merge;
 mod play;
+mod public;
 
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use crate::{
     evaluate::Evaluator,
     ledger::Slot,
     program::Program,
+    secrets::Secrets,
     world::{ObjectKey, World},
 };
 
@@ -157,8 +159,16 @@ impl Plan {
     }
 }
 
-/// Plays an instance from the world as it is. The world is left as the last round left it.
+/// Plays an instance from the world as it is. The world is left as the last round left it. No value of a Secret is told.
 pub fn plan(program: Option<&Program>, world: &mut World, evaluator: &mut dyn Evaluator) -> Plan {
+    let mut secrets = Secrets::of(world, program.map(|it| &it.blueprint));
+    let mut plan = played(program, world, evaluator);
+    secrets.learn_of(world);
+    public::plan(&secrets, &mut plan);
+    plan
+}
+
+fn played(program: Option<&Program>, world: &mut World, evaluator: &mut dyn Evaluator) -> Plan {
     let mut play = play::Play::new(program, world, evaluator);
     let mut decision = play.settle();
     let first = decision.nodes.clone();
@@ -209,9 +219,13 @@ pub fn standing(
     world: &mut World,
     evaluator: &mut dyn Evaluator,
 ) -> (Decision, Vec<Step>) {
+    let mut secrets = Secrets::of(world, program.map(|it| &it.blueprint));
     let mut play = play::Play::new(program, world, evaluator);
-    let decision = play.settle();
-    let steps = play.steps(&decision);
+    let mut decision = play.settle();
+    let mut steps = play.steps(&decision);
+    secrets.learn_of(world);
+    public::decision(&secrets, &mut decision);
+    public::steps(&secrets, &mut steps);
     (decision, steps)
 }
 

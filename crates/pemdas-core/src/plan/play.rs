@@ -22,7 +22,7 @@ use crate::{
     shape::Shape,
     world::{
         CLAIM_ANNOTATION, Claim, Fact, LedgerFact, Live, ONCE_FINALIZER, ObjectKey, Owner, ROOT_LABEL, World,
-        leaves, manager, owner, without,
+        leaves, manager, without,
     },
 };
 
@@ -116,7 +116,7 @@ impl<'a> Play<'a> {
             Action::Release { disown, .. } => !disown,
             Action::Change { key, body, .. } => {
                 let Some(live) = self.world.objects.get(key) else { return false };
-                let ours = matches!(owner(live, &self.world.root.instance), Owner::Us(_));
+                let ours = matches!(self.world.owner(live), Owner::Us(_));
                 ours && without_marks(&live.body) == without_marks(&self.after(live, body))
             }
             _ => false,
@@ -160,7 +160,7 @@ impl<'a> Play<'a> {
             Action::Create { body, .. } => (Verb::Create, Some(body)),
             Action::Change { body, .. } => {
                 let live = live?;
-                let ours = matches!(owner(live, &self.world.root.instance), Owner::Us(_));
+                let ours = matches!(self.world.owner(live), Owner::Us(_));
                 (if ours { Verb::Change } else { Verb::Adopt }, Some(body))
             }
             Action::Delete { .. } => (Verb::Delete, None),
@@ -323,7 +323,7 @@ impl<'a> Play<'a> {
         let mut told = Vec::new();
         let all: Vec<Arc<Live>> = self.world.objects.values().cloned().collect();
         for live in all {
-            let Owner::Us(claim) = owner(&live, &self.world.root.instance) else { continue };
+            let Owner::Us(claim) = self.world.owner(&live) else { continue };
             let often = self.assumed.get(&live.key).copied().unwrap_or(0);
             if live.terminating || often >= MAX_ASSUMED {
                 continue;

@@ -450,8 +450,10 @@ fn only_the_status_is_made_up() {
 
 #[test]
 fn what_has_no_members_is_needed_all_the_same() {
+    let mut watched = object("v1", "ConfigMap", "x");
+    watched["namespace"] = json!({ "pattern": [{ "text": "shop" }] });
     let observe = json!({
-        "function": function("nodes.watch.observe"), "object": object("v1", "ConfigMap", "x"),
+        "function": function("nodes.watch.observe"), "object": watched,
         "by_selector": true, "optional": false,
     });
     let mut nodes = json!({
@@ -465,7 +467,10 @@ fn what_has_no_members_is_needed_all_the_same() {
     let functions: [(&'static str, Function); 5] = [
         ("nodes.watch.observe", |_| {
             let labels = json!({ "matchLabels": { "x": "y" } });
-            Answer::Value(json!({ "apiVersion": "v1", "kind": "ConfigMap", "selector": labels }))
+            let (kind, namespace) = ("ConfigMap", "shop");
+            Answer::Value(
+                json!({ "apiVersion": "v1", "kind": kind, "namespace": namespace, "selector": labels }),
+            )
         }),
         ("nodes.made.template", |_| map("made", &json!({}))),
         ("nodes.unit.for_each", |_| Answer::Value(json!({}))),

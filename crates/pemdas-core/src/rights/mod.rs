@@ -2,7 +2,7 @@
 //!
 //! A right is here because some action needs it, and for no other reason: reading is `list` and `watch`; a server-side apply is
 //! `patch`, and `create` as well where it may create; `get` looks up what became of a write whose answer was lost. Who acts
-//! is told apart: the account of the blueprint, or Pemdas itself, which writes finalizers.
+//! is told apart: the account of the blueprint, or Pemdas itself, which takes its own finalizers off.
 
 pub mod codes;
 mod names;
@@ -68,8 +68,6 @@ pub struct Served {
 pub struct Setting {
     /// Who makes the definitions.
     pub definitions: Policy,
-    /// Whether Services of a `report` are asked through the API server, because Pemdas runs outside of the cluster.
-    pub proxied: bool,
 }
 
 /// All that has to be allowed, each with the nodes that need it.
@@ -109,7 +107,7 @@ pub fn rights<'p>(
         if std::mem::take(&mut shared) {
             table.definitions(setting.definitions);
             for (name, node) in &program.blueprint.nodes {
-                table.node(name, node, setting);
+                table.node(name, node);
             }
         }
         table.finalizers(program);
@@ -151,7 +149,7 @@ impl Table<'_> {
         }
     }
 
-    fn node(&mut self, name: &str, node: &Node, setting: Setting) {
+    fn node(&mut self, name: &str, node: &Node) {
         if let Some((api_version, kind)) = self.blueprint.kind_of_root(&node.body)
             && let Some(served) = self.resolve(&api_version, &kind, node)
         {
@@ -166,7 +164,7 @@ impl Table<'_> {
             return;
         };
         let Some(served) = self.resolve(api_version, kind, node) else { return };
-        let reach = self.reach(&served, object, &node.body);
+        let reach = self.reach(&served, object);
         // Every attempt of a once has a name of its own.
         let fixed = names::literal(&object.name).filter(|_| node.once.is_none());
         self.add(Who::Account, name, &served, "", &reach, None, SEE);
@@ -189,19 +187,21 @@ impl Table<'_> {
             Body::Observe(_) | Body::Root(_) | Body::Value(_) => {}
         }
         let reported = |it: &Node| it.report.as_ref().is_some_and(|it| it.service == name);
-        if setting.proxied && self.blueprint.nodes.values().any(reported) {
+        if self.blueprint.nodes.values().any(reported) {
             self.add(Who::Account, name, &served, "/proxy", &reach, fixed, &["get"]);
         }
     }
 
-    /// Finalizers of roots are written as Pemdas.
+    /// Finalizers of roots are put on as the account, and taken off as Pemdas.
     fn finalizers(&mut self, program: &Program) {
         let Some(node) = program.node(&program.root) else { return };
         let Some((api_version, kind)) = self.blueprint.kind_of_root(&node.body) else { return };
         let Some(served) = self.resolve(&api_version, &kind, node) else { return };
         if finalizes(program, served.namespaced) {
             let reach = if served.namespaced { Reach::Everywhere } else { Reach::Cluster };
-            self.add(Who::Pemdas, &program.root, &served, "", &reach, None, &["patch"]);
+            for who in [Who::Account, Who::Pemdas] {
+                self.add(who, &program.root, &served, "", &reach, None, &["patch"]);
+            }
         }
     }
 
@@ -280,8 +280,8 @@ impl Table<'_> {
         served
     }
 
-    fn reach(&self, served: &Served, object: &ObjectIdentity, body: &Body) -> Reach {
-        if served.namespaced { names::reach(self.blueprint, object, body) } else { Reach::Cluster }
+    fn reach(&self, served: &Served, object: &ObjectIdentity) -> Reach {
+        if served.namespaced { names::reach(self.blueprint, object) } else { Reach::Cluster }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Reach;
 use crate::{
-    blueprint::{Blueprint, Body, NamePart, NameSegment, ObjectIdentity, RootTarget},
+    blueprint::{Blueprint, Body, EVERY_NAMESPACE, NamePart, NameSegment, ObjectIdentity, RootTarget},
     world::KindKey,
 };
 
@@ -40,13 +40,11 @@ fn is_at_home(blueprint: &Blueprint) -> bool {
 }
 
 /// Where the objects of a node of a kind with namespaces are.
-pub(super) fn reach(blueprint: &Blueprint, object: &ObjectIdentity, body: &Body) -> Reach {
-    let by_selector = matches!(body, Body::Observe(observe) if observe.by_selector);
+pub(super) fn reach(blueprint: &Blueprint, object: &ObjectIdentity) -> Reach {
     match literal(&object.namespace) {
-        // A selector over all namespaces.
-        Some("*") => Reach::Everywhere,
+        Some(EVERY_NAMESPACE) => Reach::Everywhere,
         Some(namespace) => Reach::Namespace(namespace.to_owned()),
-        None if !by_selector && is_of_root(&object.namespace) && is_at_home(blueprint) => Reach::Home,
+        None if is_of_root(&object.namespace) && is_at_home(blueprint) => Reach::Home,
         None => Reach::Everywhere,
     }
 }
@@ -68,7 +66,7 @@ pub fn places(blueprint: &Blueprint, kind: &KindKey, home: &str) -> Option<BTree
         if KindKey::new(version, it) != *kind {
             continue;
         }
-        places.insert(match reach(blueprint, object, &node.body) {
+        places.insert(match reach(blueprint, object) {
             Reach::Namespace(namespace) => namespace,
             Reach::Home => home.to_owned(),
             Reach::Everywhere | Reach::Cluster => return None,

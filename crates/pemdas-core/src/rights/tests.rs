@@ -28,7 +28,7 @@ fn of(blueprint: &crate::blueprint::Blueprint, setting: Setting) -> Rights {
 }
 
 fn awaited() -> Setting {
-    Setting { definitions: Policy::Await, proxied: false }
+    Setting { definitions: Policy::Await }
 }
 
 fn shown(rights: &std::collections::BTreeMap<super::Right, std::collections::BTreeSet<String>>) -> String {
@@ -67,7 +67,7 @@ ran: template batch/v1 Job {root.metadata.name}
 * apiextensions.k8s.io/customresourcedefinitions foos.example.com: create,patch (kinds.Foo)
 * apps/deployments: get,list,watch,create,patch,delete (web)
 * batch/jobs: get,list,watch,create,patch,delete (ran)
-* example.com/foos: list,watch (foo)
+* example.com/foos: list,watch,patch (foo)
 * example.com/foos/status: update (foo)
 ";
     assert_eq!(shown(&found.account), account);
@@ -130,6 +130,21 @@ home /secrets: get,list,watch,create,patch,delete (any)
 }
 
 #[test]
+fn a_selector_reads_the_namespace_that_it_says() {
+    let read = |namespace: NamePart| {
+        let mut blueprint = sketch::blueprint("all: select v1 Secret x\n");
+        if let Body::Observe(it) = &mut blueprint.nodes.get_mut("all").unwrap().body {
+            it.object.namespace = namespace;
+        }
+        shown(&of(&blueprint, Setting::default()).account)
+    };
+    let text = |it: &str| NamePart::Pattern(vec![NameSegment::Text(it.to_owned())]);
+    assert_eq!(read(NamePart::Missing), "home /secrets: list,watch (all)\n");
+    assert_eq!(read(text("away")), "away /secrets: list,watch (all)\n");
+    assert_eq!(read(text("*")), "* /secrets: list,watch (all)\n");
+}
+
+#[test]
 fn what_a_wider_rule_allows_is_not_said_again() {
     let sketch = "
 kind Foo
@@ -188,7 +203,7 @@ team: template rbac.authorization.k8s.io/v1 RoleBinding team
 }
 
 #[test]
-fn a_service_is_asked_by_the_account_only_from_outside() {
+fn a_service_is_asked_by_the_account() {
     let sketch = "
 kind Foo
 foo: root Foo
@@ -196,7 +211,6 @@ foo: root Foo
   report web
 web: template v1 Service {root.metadata.name}
 ";
-    let found = |proxied| of(&sketch::blueprint(sketch), Setting { proxied, ..awaited() });
-    assert!(shown(&found(true).account).contains("* /services/proxy: get (web)\n"));
-    assert!(!shown(&found(false).account).contains("proxy"));
+    let found = of(&sketch::blueprint(sketch), awaited());
+    assert!(shown(&found.account).contains("* /services/proxy: get (web)\n"));
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Live, ObjectKey};
+use super::{KindKey, Live, ObjectKey, Seal};
 use crate::digest::Digest;
 
 /// The label with the uid of the root.
@@ -101,6 +101,33 @@ pub struct Claim {
     /// Of a once-object: the digest of its key, and the attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<(Digest, u32)>,
+    /// That it was Pemdas who wrote all this on this very object.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub seal: String,
+}
+
+impl Claim {
+    /// The claim as it is written on an object of this kind and instance.
+    #[must_use]
+    pub fn sealed(mut self, instance: &str, kind: &KindKey, seal: &Seal) -> String {
+        self.seal = String::new();
+        self.seal = seal.of(&[instance, &kind.group, &kind.kind, &self.text()]);
+        self.text()
+    }
+
+    /// Whether it is as Pemdas wrote it.
+    fn is_genuine(&self, instance: &str, object: &ObjectKey, seal: &Seal) -> bool {
+        if *seal == Seal::Unverified {
+            return true;
+        }
+        let bare = Self { seal: String::new(), ..self.clone() };
+        let parts = [instance, &object.kind.group, &object.kind.kind, &bare.text()];
+        bare.object == place(object) && seal.holds(&self.seal, &parts)
+    }
+
+    fn text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
 }
 
 /// Whose an object is.
@@ -108,30 +135,31 @@ pub struct Claim {
 pub enum Owner {
     /// Nobody's of ours.
     Nobody,
-    /// An instance's with another root uid; the identity of that root where it can be read.
+    /// An instance's with another root uid.
     Another {
         /// The uid.
         uid: String,
         /// The identity of that root.
-        root: Option<ObjectKey>,
+        root: ObjectKey,
     },
     /// This instance's.
     Us(Box<Claim>),
-    /// It has our label, and an annotation that cannot be read.
-    Unreadable,
+    /// Somebody's who put a label of ours on it: its claim is missing, cannot be read, or was not written by Pemdas.
+    Forged,
 }
 
-/// Whose an object is, as seen from the instance with this root uid.
+/// Whose an object is, as seen from the instance with this name.
 #[must_use]
-pub fn owner(object: &Live, root_uid: &str) -> Owner {
+pub fn owner(object: &Live, instance: &str, seal: &Seal) -> Owner {
     let Some(label) = object.label(ROOT_LABEL) else { return Owner::Nobody };
     let claim: Option<Claim> =
         object.annotation(CLAIM_ANNOTATION).and_then(|text| serde_json::from_str(text).ok());
     match claim {
         Some(claim) if !claim.object.is_empty() && claim.object != place(&object.key) => Owner::Nobody,
-        claim if label != root_uid => Owner::Another { uid: label.to_owned(), root: claim.map(|it| it.root) },
+        Some(claim) if !claim.is_genuine(label, &object.key, seal) && !mutant!(ForgedClaims) => Owner::Forged,
+        Some(claim) if label != instance => Owner::Another { uid: label.to_owned(), root: claim.root },
         Some(claim) => Owner::Us(Box::new(claim)),
-        None => Owner::Unreadable,
+        None => Owner::Forged,
     }
 }
 
@@ -149,12 +177,15 @@ pub fn manager(root_uid: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use serde_json::json;
 
-    use super::{Owner, owner};
-    use crate::world::{KindKey, Live, ObjectKey};
+    use super::{Claim, Owner, owner};
+    use crate::{
+        digest::Digest,
+        world::{KindKey, Live, ObjectKey, Seal},
+    };
 
     fn object(name: &str, claim: &str) -> Live {
         let key = ObjectKey::new(KindKey::new("v1", "ConfigMap"), "n".to_owned(), name.to_owned());
@@ -173,17 +204,64 @@ mod tests {
         }
     }
 
+    fn claim(name: &str) -> Claim {
+        Claim {
+            root: object("a", "").key,
+            object: format!("n/{name}"),
+            node: "map".to_owned(),
+            state: None,
+            member: String::new(),
+            after: BTreeMap::new(),
+            revision: "r".to_owned(),
+            ordinal: 1,
+            applied: Digest::of(&[], &json!(1)),
+            fields: String::new(),
+            unkept: BTreeSet::new(),
+            patch: None,
+            orphan: false,
+            owned: false,
+            attempt: None,
+            seal: String::new(),
+        }
+    }
+
     #[test]
     fn a_copy_under_another_name_is_nobodys() {
-        let Owner::Unreadable = owner(&object("a", "rubbish"), "root") else { panic!("it was read") };
-        let digest = crate::digest::Digest::of(&[], &json!(1));
-        let root = object("a", "").key;
-        let claim = json!({
-            "root": root, "object": "n/a", "node": "map", "revision": "r", "ordinal": 1, "applied": digest,
-        });
-        assert!(matches!(owner(&object("a", &claim.to_string()), "root"), Owner::Us(_)));
-        assert_eq!(owner(&object("b", &claim.to_string()), "root"), Owner::Nobody);
-        assert_eq!(owner(&object("b", &claim.to_string()), "another"), Owner::Nobody);
-        assert!(matches!(owner(&object("a", &claim.to_string()), "another"), Owner::Another { .. }));
+        let seal = Seal::Unverified;
+        assert_eq!(owner(&object("a", "rubbish"), "root", &seal), Owner::Forged);
+        let text = serde_json::to_string(&claim("a")).unwrap();
+        assert!(matches!(owner(&object("a", &text), "root", &seal), Owner::Us(_)));
+        assert_eq!(owner(&object("b", &text), "root", &seal), Owner::Nobody);
+        assert_eq!(owner(&object("b", &text), "another", &seal), Owner::Nobody);
+        assert!(matches!(owner(&object("a", &text), "another", &seal), Owner::Another { .. }));
+    }
+
+    #[test]
+    fn only_what_pemdas_wrote_on_this_very_object_counts() {
+        let seal = Seal::with(vec![vec![7; 32]]);
+        let kind = KindKey::new("v1", "ConfigMap");
+        let text = claim("a").sealed("root", &kind, &seal);
+        let whose = |it: &Live| owner(it, "root", &seal);
+        assert!(matches!(whose(&object("a", &text)), Owner::Us(_)), "{text}");
+        // Nothing of it can be changed.
+        for (from, to) in
+            [("map", "mop"), ("\"ordinal\":1", "\"ordinal\":2"), ("\"revision\":\"r\"", "\"revision\":\"s\"")]
+        {
+            assert!(text.contains(from), "{text}");
+            assert_eq!(whose(&object("a", &text.replace(from, to))), Owner::Forged, "{from}");
+        }
+        // Nor can it be moved: to another name, kind, or instance.
+        assert_eq!(whose(&object("b", &text.replace("n/a", "n/b"))), Owner::Forged);
+        assert_eq!(
+            whose(&object("a", &claim("a").sealed("root", &KindKey::new("v1", "Secret"), &seal))),
+            Owner::Forged
+        );
+        assert_eq!(whose(&object("a", &claim("a").sealed("other", &kind, &seal))), Owner::Forged);
+        // Nor does it hold without a seal, without the object's name, or with somebody else's key.
+        assert_eq!(whose(&object("a", &serde_json::to_string(&claim("a")).unwrap())), Owner::Forged);
+        let nameless = Claim { object: String::new(), ..claim("a") };
+        assert_eq!(whose(&object("a", &nameless.sealed("root", &kind, &seal))), Owner::Forged);
+        let theirs = Seal::with(vec![vec![8; 32]]);
+        assert_eq!(whose(&object("a", &claim("a").sealed("root", &kind, &theirs))), Owner::Forged);
     }
 }

@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::{
     CLAIM_ANNOTATION, Claim, Gone, KindKey, KindView, Lease, LedgerFact, Live, MAX_REVERSALS, MAX_VANISHED,
-    ObjectKey, OwnWrite, Owner, Refused, Reversal, StatusSent, Touch, World, author_part, manager, owner,
+    ObjectKey, OwnWrite, Owner, Refused, Reversal, StatusSent, Touch, World, author_part, manager,
 };
 use crate::{
     action::Action,
-    decide::{Decision, Phase, REPORT},
+    decide::{Decision, FORGED, Phase, REPORT},
     digest::Digest,
     evaluate::Answer,
     ledger::Ledger,
@@ -165,6 +165,8 @@ impl World {
             Fact::Sent(action) => {
                 if let Action::Create { key, .. } | Action::Change { key, .. } = &*action {
                     self.applying.insert(key.clone(), action.clone());
+                    // What we make ourselves comes back by our own doing.
+                    self.expelled.remove(key);
                 }
                 self.sent(&action);
             }
@@ -332,14 +334,14 @@ impl World {
         self.applying.remove(key);
         self.unkept.remove(key);
         self.note_gone(&live);
-        if let Owner::Us(claim) = owner(&live, &self.root.instance)
+        if let Owner::Us(claim) = self.owner(&live)
             && !live.terminating
         {
             self.vanished.insert(key.clone(), claim.applied);
             while self.vanished.len() > MAX_VANISHED {
                 self.vanished.pop_first();
             }
-        } else if let Owner::Us(claim) = owner(&live, &self.root.instance)
+        } else if let Owner::Us(claim) = self.owner(&live)
             && !matches!(self.writes.get(key), Some(OwnWrite::Deleted(uid)) if *uid == live.uid)
         {
             self.vanished.insert(key.clone(), claim.applied);
@@ -352,17 +354,11 @@ impl World {
         let deleted = self.deleted.remove(&live.key).is_some_and(|uid| uid == live.uid);
         let under_way = matches!(self.writes.get(&live.key), Some(OwnWrite::InFlight | OwnWrite::Lost));
         let ours = deleted || under_way;
-        let lasting = matches!(owner(live, &self.root.instance), Owner::Us(claim) if claim.attempt.is_none());
+        let lasting = matches!(self.owner(live), Owner::Us(claim) if claim.attempt.is_none());
         if ours || !lasting {
             return;
         }
-        let first = Gone { times: 1, at: self.now };
-        let gone = self.gone.get(&live.key).map_or(first, |it| it.once_more(self.now));
-        self.gone.insert(live.key.clone(), gone);
-        while self.gone.len() > MAX_VANISHED {
-            let oldest = self.gone.iter().min_by_key(|(_, it)| it.at).map(|(key, _)| key.clone());
-            oldest.and_then(|it| self.gone.remove(&it));
-        }
+        Gone::count(&mut self.gone, &live.key, self.now);
     }
 
     /// What the server kept of an apply, once the object is seen as the apply left it: before anybody else has written to it.
@@ -527,6 +523,7 @@ impl World {
             }
             WriteOutcome::Deleted(uid) => {
                 self.refused.remove(&key);
+                Gone::count(&mut self.expelled, &key, self.now);
                 if self.objects.get(&key).is_some_and(|it| it.uid == uid) {
                     self.deleted.insert(key.clone(), uid.clone());
                 }
@@ -644,6 +641,7 @@ impl World {
             Some(slot) if slot.member == REPORT && !decision.nodes.contains_key(slot) => {
                 !decision.status.as_ref().is_some_and(reported)
             }
+            Some(slot) if slot.member == FORGED && !decision.nodes.contains_key(slot) => decision.ignores,
             Some(slot) => decision.nodes.get(slot).is_some_and(|it| it.phase != Phase::Ready),
             None => !stalled || reason != "Ready",
         });
@@ -658,6 +656,7 @@ impl World {
         fresh.lease = lease;
         fresh.led_since = self.now;
         fresh.secret.clone_from(&self.secret);
+        fresh.seal.clone_from(&self.seal);
         fresh.entropy.clone_from(&self.entropy);
         fresh.kinds = BTreeMap::new();
         fresh

@@ -9,6 +9,7 @@ mod journal;
 mod learn;
 mod managers;
 mod object;
+mod seal;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,6 +27,7 @@ pub(crate) use journal::{Journal, Touch};
 pub use learn::{Fact, Refusal, WriteOutcome};
 pub use managers::{FieldSet, Managers};
 pub use object::{KindKey, Live, ObjectKey, leaves, without};
+pub use seal::Seal;
 
 use crate::{
     action::Action,
@@ -40,9 +42,10 @@ pub const MAX_BACK_OFF: u64 = 300_000;
 pub const MAX_VANISHED: usize = 1_000;
 /// How many reversals of one object are remembered.
 pub const MAX_REVERSALS: usize = 8;
-/// How long an object stays at least of which nobody says that it goes away again and again, in milliseconds.
+/// How long an object stays at least of which nobody says that it goes away again and again, in milliseconds. As long one has to stay
+/// away that was deleted.
 pub const SHORT_LIFE: u64 = 300_000;
-/// From which time on an object that goes away again and again is made with a pause.
+/// From which time on an object that goes away again and again is made with a pause, and one that comes back is deleted with a pause.
 const MANY_TIMES: u32 = 3;
 
 /// The pause before the next try, in milliseconds: twice as long each time, up to a limit.
@@ -181,7 +184,7 @@ pub struct Reversal {
     pub field: String,
 }
 
-/// An object of ours that others let go, perhaps again and again.
+/// An object that went, perhaps again and again: one of ours that others let go, or one that we deleted and others make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gone {
     /// How often, each time soon after the last one.
@@ -191,7 +194,7 @@ pub struct Gone {
 }
 
 impl Gone {
-    /// When it may be made again.
+    /// When it may be made again, or deleted again.
     #[must_use]
     pub fn again(&self) -> u64 {
         match self.times.checked_sub(MANY_TIMES) {
@@ -200,10 +203,20 @@ impl Gone {
         }
     }
 
-    /// The same, gone once more.
-    fn once_more(self, now: u64) -> Self {
-        let soon = now <= self.again().saturating_add(SHORT_LIFE);
-        Self { times: if soon { self.times.saturating_add(1) } else { 1 }, at: now }
+    /// Whether what happens now still belongs together with that.
+    fn is_recent(self, now: u64) -> bool {
+        now <= self.again().saturating_add(SHORT_LIFE)
+    }
+
+    /// Counts an object that went just now. What is long past is forgotten; where too many are remembered, those that went first are.
+    fn count(all: &mut BTreeMap<ObjectKey, Self>, key: &ObjectKey, now: u64) {
+        all.retain(|_, it| it.is_recent(now));
+        let before = all.get(key).map_or(0, |it| it.times);
+        all.insert(key.clone(), Self { times: before.saturating_add(1), at: now });
+        while all.len() > MAX_VANISHED {
+            let oldest = all.iter().min_by_key(|(_, it)| it.at).map(|(key, _)| key.clone());
+            oldest.and_then(|it| all.remove(&it));
+        }
     }
 }
 
@@ -249,6 +262,8 @@ pub struct World {
     pub(crate) deleted: BTreeMap<ObjectKey, String>,
     /// Objects of ours that went without our doing.
     pub gone: BTreeMap<ObjectKey, Gone>,
+    /// Objects that we deleted and did not make again.
+    pub expelled: BTreeMap<ObjectKey, Gone>,
     /// When we took fields back, and from whom.
     pub reversals: BTreeMap<ObjectKey, Vec<Reversal>>,
     /// Applies whose result was not looked at yet.
@@ -270,6 +285,8 @@ pub struct World {
     pub answers: Answers,
     /// The key of the digests.
     pub secret: Vec<u8>,
+    /// What tells our claims from forged ones.
+    pub seal: Seal,
     /// A random string, from which seeds are made.
     pub entropy: String,
     /// The last response of the Service of a `report`.
@@ -341,6 +358,7 @@ impl World {
             vanished: BTreeMap::new(),
             deleted: BTreeMap::new(),
             gone: BTreeMap::new(),
+            expelled: BTreeMap::new(),
             reversals: BTreeMap::new(),
             applying: BTreeMap::new(),
             unkept: BTreeMap::new(),
@@ -351,6 +369,7 @@ impl World {
             ledger_refused: None,
             answers: Answers::default(),
             secret: Vec::new(),
+            seal: Seal::Unverified,
             entropy: String::new(),
             report: None,
             report_trouble: None,
@@ -465,6 +484,12 @@ impl World {
         self.unfit.push((author, self.now));
         let extra = self.unfit.len().saturating_sub(MAX_UNFIT);
         self.unfit.drain(..extra);
+    }
+
+    /// Whose an object is, as seen from this instance.
+    #[must_use]
+    pub fn owner(&self, object: &Live) -> Owner {
+        owner(object, &self.root.instance, &self.seal)
     }
 
     /// A digest under this world's key.

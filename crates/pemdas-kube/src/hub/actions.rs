@@ -6,7 +6,7 @@ use kube::Client;
 use pemdas_core::{
     action::Action,
     digest::Digest,
-    world::{Fact, LedgerFact, Live, ObjectKey, Refusal, WriteOutcome, manager},
+    world::{Fact, LedgerFact, Live, ObjectKey, Refusal, Seal, WriteOutcome, manager},
 };
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -58,9 +58,9 @@ impl Hub {
         let world = &instance.world;
         let root = world.root.key.clone();
         let key = action.written().cloned().unwrap_or_else(|| root.clone());
-        let own = matches!(*action, Action::Finalize { .. } | Action::Release { .. });
         let seen = if key == root { world.root.live.clone() } else { world.objects.get(&key).cloned() };
-        let identity = if own { Identity::Pemdas } else { instance.identity.clone() };
+        let identity =
+            if lets_go(&action, seen.as_deref()) { Identity::Pemdas } else { instance.identity.clone() };
         let manager = manager(&world.root.instance);
         let resource = self.resource(&instance.identity.clone(), &key, body_of(&action));
         let client = self.clients.of(&identity);
@@ -115,20 +115,16 @@ impl Hub {
 
     fn send_ledger(&mut self, id: InstanceId, action: Arc<Action>) {
         let Some(instance) = self.instances.get(id) else { return };
-        let root = &instance.world.root;
-        let namespace = if root.key.namespace.is_empty() {
-            instance.blueprint.namespace.clone()
-        } else {
-            root.key.namespace.clone()
-        };
-        let place = Place { namespace, instance: root.instance.clone() };
+        let place = instance.ledger();
+        let seal = self.settings.keys.seal.clone();
         let client = self.clients.of(&Identity::Pemdas);
         let flights = self.flights(id);
         self.spawn(id, async move {
             let _flight = flights.begin().await;
             match &*action {
                 Action::Record { ledger, resource_version } => {
-                    let (outcome, fact) = ledgers::record(&client, &place, ledger, *resource_version).await;
+                    let (outcome, fact) =
+                        ledgers::record(&client, &place, ledger, *resource_version, &seal).await;
                     let mut facts = vec![Fact::LedgerOutcome(outcome)];
                     facts.extend(fact.map(Fact::Ledger));
                     facts
@@ -137,15 +133,15 @@ impl Hub {
                     vec![Fact::LedgerOutcome(ledgers::forget(&client, &place, *resource_version).await)]
                 }
                 Action::ReadLedgerOf { instance } => {
-                    vec![old_ledger(&client, Place { instance: instance.clone(), ..place }).await]
+                    vec![old_ledger(&client, Place { instance: instance.clone(), ..place }, &seal).await]
                 }
                 Action::ForgetLedgerOf { instance, resource_version } => {
                     let place = Place { instance: instance.clone(), ..place };
                     // Whatever became of it, what is there now says what is left to do.
                     let _ = ledgers::forget(&client, &place, *resource_version).await;
-                    vec![old_ledger(&client, place).await]
+                    vec![old_ledger(&client, place, &seal).await]
                 }
-                _ => vec![Fact::LedgerRead(read_ledger(&client, &place).await)],
+                _ => vec![Fact::LedgerRead(read_ledger(&client, &place, &seal).await)],
             }
         });
     }
@@ -200,16 +196,26 @@ impl Hub {
     }
 }
 
-async fn old_ledger(client: &Client, place: Place) -> Fact {
-    let fact = read_ledger(client, &place).await;
+/// Whether a write only takes finalizers of ours off. Pemdas does that as itself, so that an account that lost its permissions keeps
+/// nothing from going. It puts them on as the account: what may not write a root may not hold it either.
+fn lets_go(action: &Action, seen: Option<&Live>) -> bool {
+    match action {
+        Action::Release { .. } => true,
+        Action::Finalize { finalizers, .. } => seen.is_some_and(|it| finalizers.is_subset(&it.finalizers)),
+        _ => false,
+    }
+}
+
+async fn old_ledger(client: &Client, place: Place, seal: &Seal) -> Fact {
+    let fact = read_ledger(client, &place, seal).await;
     Fact::OldLedger(place.instance, fact)
 }
 
 /// What a ledger says now: then it is known what became of the last write, whatever it was.
-async fn read_ledger(client: &Client, place: &Place) -> LedgerFact {
+async fn read_ledger(client: &Client, place: &Place, seal: &Seal) -> LedgerFact {
     let mut pause = 1;
     loop {
-        if let Some(fact) = ledgers::look(client, place).await {
+        if let Some(fact) = ledgers::look(client, place, seal).await {
             return fact;
         }
         tokio::time::sleep(std::time::Duration::from_secs(pause)).await;

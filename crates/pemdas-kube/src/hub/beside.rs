@@ -8,7 +8,7 @@ use pemdas_core::{
     blueprint::Rollout,
     crd::install::{Maker, Policy},
     rights::{Served, Setting, rights},
-    world::{Fact, KindKey, Live, Owner, World, owner},
+    world::{Fact, KindKey, Live, Owner, World},
 };
 use serde_json::Value;
 use tokio::task::AbortHandle;
@@ -271,8 +271,7 @@ impl Hub {
             let Resource { kind, plural, namespaced, .. } = resource;
             Some(Served { group: kind.group.clone(), plural, namespaced })
         };
-        let setting =
-            Setting { definitions: policy(loaded.live()), proxied: self.beside.reporter.is_proxied() };
+        let setting = Setting { definitions: policy(loaded.live()) };
         let programs = running.programs.values().map(Arc::as_ref);
         let wanted = rights(programs, setting, &served);
         let [account, operator] =
@@ -324,15 +323,20 @@ impl Hub {
         let Some(instance) = self.instances.get_mut(id) else { return };
         let running = super::rollout::revision_of(&self.blueprints, instance);
         let report = running.and_then(|it| it.blueprint.nodes.get(&instance.root)?.report.as_ref());
-        let place = report.and_then(|report| {
-            let (namespace, service) = service_of(&instance.world, &report.service)?;
-            Some(Place { namespace, service, port: report.port, path: report.path.clone() })
+        let made = report.and_then(|it| service_of(&instance.world, &it.service));
+        let place = report.zip(made.clone().filter(|it| leads_to_pods(it))).map(|(report, service)| {
+            let (namespace, service) = (service.key.namespace.clone(), service.key.name.clone());
+            Place { namespace, service, port: report.port, path: report.path.clone() }
         });
-        if instance.following.as_ref().map(|(place, _)| place) == place.as_ref() {
+        if place.is_some() && instance.following.as_ref().map(|(place, _)| place) == place.as_ref() {
             return;
         }
         let Some(place) = place else {
             instance.following = None;
+            if made.is_some() {
+                let trouble = "its Service leads out of the cluster: it is not asked".to_owned();
+                self.learn(id, Fact::ReportTrouble(Some(trouble)));
+            }
             return;
         };
         let client = self.clients.of(&instance.identity);
@@ -353,12 +357,16 @@ impl Hub {
 }
 
 /// The Service that a node made.
-fn service_of(world: &World, node: &str) -> Option<(String, String)> {
+fn service_of(world: &World, node: &str) -> Option<Arc<Live>> {
     let made = world.objects.values().find(|it| {
-        it.key.kind.kind == "Service"
-            && matches!(owner(it, &world.root.instance), Owner::Us(claim) if claim.node == node)
-    })?;
-    Some((made.key.namespace.clone(), made.key.name.clone()))
+        it.key.kind.kind == "Service" && matches!(world.owner(it), Owner::Us(claim) if claim.node == node)
+    });
+    made.cloned()
+}
+
+/// Whether a Service leads to pods: not to a name outside of the cluster. The API server's proxy goes to addresses of pods only.
+fn leads_to_pods(service: &Live) -> bool {
+    service.body.pointer("/spec/type").is_none_or(|it| it != "ExternalName")
 }
 
 /// What an Event about an object refers to.

@@ -227,9 +227,10 @@ impl Instances {
     }
 }
 
-/// The name of an instance: the uid of its root, and what tells apart two blueprints with the same root.
+/// The name of an instance: the uid of its root, and what tells apart two blueprints with the same root. It is the value of a label,
+/// and fills it: a uid has 36 characters.
 pub(crate) fn instance_name(blueprint: &BlueprintName, root: &str, uid: &str) -> String {
-    let of = Digest::of(&[], &json!([blueprint.namespace, blueprint.name, root])).short();
+    let of = Digest::of(&[], &json!([blueprint.namespace, blueprint.name, root])).id();
     format!("{uid}.{of}")
 }
 
@@ -427,7 +428,8 @@ impl Hub {
         let mut world = World::new(live.key.clone(), live.uid.clone());
         world.root.instance = instance_name(blueprint, root, &live.uid);
         self.departed.forget(&world.root.instance);
-        world.secret.clone_from(&self.settings.secret);
+        world.secret.clone_from(&self.settings.keys.digests);
+        world.seal.clone_from(&self.settings.keys.seal);
         world.entropy = entropy(&self.settings.machine);
         world.learn(Fact::Now(self.clock.now()));
         world.learn(Fact::Lease(self.lease));
@@ -435,7 +437,8 @@ impl Hub {
         let ledgers = if live.key.namespace.is_empty() { &blueprint.namespace } else { &live.key.namespace };
         self.watch_ledgers(ledgers);
         if self.knows_ledgers(ledgers) {
-            let ledger = self.ledgers.get(&world.root.instance).cloned().unwrap_or(LedgerFact::Absent);
+            let place = ledgers::Place { namespace: ledgers.clone(), instance: world.root.instance.clone() };
+            let ledger = self.ledgers.get(&place).cloned().unwrap_or(LedgerFact::Absent);
             world.learn(Fact::Ledger(ledger));
         }
         let readable = self.views.used_by(blueprint).filter(|it| it.readers.contains(&identity));
@@ -528,21 +531,27 @@ impl Hub {
     }
 
     pub(super) fn ledger_seen(&mut self, live: &Live) {
-        let Some(name) = ledgers::instance(live).map(str::to_owned) else { return };
-        let fact = ledgers::read(live);
-        self.ledgers.insert(name.clone(), fact.clone());
-        if let Some(id) = self.instances.by_name.get(&name).copied() {
+        let Some(place) = ledgers::place(live) else { return };
+        let fact = ledgers::read(live, &self.settings.keys.seal);
+        self.ledgers.insert(place.clone(), fact.clone());
+        if let Some(id) = self.whose_ledger(&place) {
             self.learn(id, Fact::Ledger(fact));
         }
         self.ledger_is_late(live);
     }
 
     pub(super) fn ledger_gone(&mut self, live: &Live) {
-        let Some(name) = ledgers::instance(live) else { return };
-        self.ledgers.remove(name);
-        if let Some(id) = self.instances.by_name.get(name).copied() {
+        let Some(place) = ledgers::place(live) else { return };
+        self.ledgers.remove(&place);
+        if let Some(id) = self.whose_ledger(&place) {
             self.learn(id, Fact::Ledger(LedgerFact::Absent));
         }
+    }
+
+    /// The instance whose ledger is in this place: one of its name in another namespace is somebody else's Secret.
+    fn whose_ledger(&self, place: &ledgers::Place) -> Option<InstanceId> {
+        let id = self.instances.by_name.get(&place.instance).copied()?;
+        (self.instances.get(id)?.ledger() == *place).then_some(id)
     }
 
     /// Now it is known who has no ledger.
@@ -550,17 +559,11 @@ impl Hub {
         let ids: Vec<_> = self.instances.all.keys().copied().collect();
         for id in ids {
             let Some(instance) = self.instances.get(id) else { continue };
-            let root = &instance.world.root;
-            let namespace = if root.key.namespace.is_empty() {
-                &instance.blueprint.namespace
-            } else {
-                &root.key.namespace
-            };
-            if !self.knows_ledgers(namespace) {
+            let place = instance.ledger();
+            if !self.knows_ledgers(&place.namespace) {
                 continue;
             }
-            let name = root.instance.clone();
-            let fact = self.ledgers.get(&name).cloned().unwrap_or(LedgerFact::Absent);
+            let fact = self.ledgers.get(&place).cloned().unwrap_or(LedgerFact::Absent);
             self.learn(id, Fact::Ledger(fact));
         }
     }
@@ -571,6 +574,16 @@ impl Hub {
         for id in ids {
             self.learn(id, Fact::NamespaceEnding(ending));
         }
+    }
+}
+
+impl Instance {
+    /// Where its ledger is: beside the root, or beside the blueprint where the root has no namespace.
+    pub(super) fn ledger(&self) -> ledgers::Place {
+        let root = &self.world.root;
+        let beside =
+            if root.key.namespace.is_empty() { &self.blueprint.namespace } else { &root.key.namespace };
+        ledgers::Place { namespace: beside.clone(), instance: root.instance.clone() }
     }
 }
 

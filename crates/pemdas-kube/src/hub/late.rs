@@ -100,7 +100,7 @@ impl Hub {
 
     /// Takes a ledger away that was written for an instance after its end.
     pub(super) fn ledger_is_late(&mut self, live: &Live) {
-        let ended = ledgers::instance(live).and_then(|it| self.departed.get(it, self.clock.now()));
+        let ended = ledgers::place(live).and_then(|it| self.departed.get(&it.instance, self.clock.now()));
         let Some(resource) = Resource::built_in("v1", "Secret").filter(|_| ended.is_some()) else { return };
         let client = self.clients.of(&Identity::Pemdas);
         let (key, uid) = (live.key.clone(), live.uid.clone());

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pemdas_core::{
-    blueprint::{Blueprint, NamePart, NameSegment},
+    blueprint::{Blueprint, EVERY_NAMESPACE, NamePart, NameSegment},
     decide::Interests,
     rights::places,
     world::{Fact, KindKey, KindView, Live, ObjectKey, Sight, back_off},
@@ -637,7 +637,7 @@ fn literal_namespaces(blueprint: &Blueprint) -> BTreeSet<String> {
     let parts = blueprint.nodes.values().filter_map(|it| Some(&it.body.identity()?.namespace));
     let texts = parts.filter_map(|it| match it {
         NamePart::Pattern(segments) => match segments.as_slice() {
-            [NameSegment::Text(text)] if !text.is_empty() => Some(text.clone()),
+            [NameSegment::Text(text)] if !text.is_empty() && text != EVERY_NAMESPACE => Some(text.clone()),
             _ => None,
         },
         NamePart::Missing | NamePart::Computed(_) => None,

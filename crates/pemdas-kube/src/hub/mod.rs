@@ -59,7 +59,9 @@ use crate::{
     compile::{Compiled, Compiler, Verdict},
     crds::install::Standing,
     identity::{Clients, Identity},
+    key::Keys,
     lease::Fence,
+    ledgers,
     machine::Machine,
     resource::{Resource, Unserved},
     revisions::Kept,
@@ -78,6 +80,7 @@ pub use instances::InstanceId;
 
 pub(crate) use blueprints::{BlueprintName, live_account};
 pub(crate) use instances::instance_name;
+pub(crate) use reports::BLUEPRINT_FINALIZER;
 pub(crate) use reports::STATUS_ANNOTATION;
 pub(crate) use views::BLUEPRINT_LABEL;
 
@@ -95,8 +98,8 @@ const MAX_FLIGHTS: usize = 128;
 pub struct Settings {
     /// Blueprints are looked for in these namespaces; none means all.
     pub namespaces: BTreeSet<String>,
-    /// The key of the digests: the same for as long as objects live.
-    pub secret: Vec<u8>,
+    /// The keys of digests and seals: the same for as long as objects live.
+    pub keys: Keys,
     /// How often it is asked again whether an account may still see what it is shown of somebody else's watch.
     pub recheck: Duration,
     /// Closed to writes once the lease is over.
@@ -175,7 +178,7 @@ pub struct Hub {
     press: Press,
     /// Whose turn was waited for on the runway.
     cleared: Option<InstanceId>,
-    ledgers: HashMap<String, LedgerFact>,
+    ledgers: BTreeMap<ledgers::Place, LedgerFact>,
     departed: Departed,
     compilations: u64,
     report_due: bool,
@@ -219,7 +222,7 @@ impl Hub {
                     resting: Resting::default(),
                     press: Press::default(),
                     cleared: None,
-                    ledgers: HashMap::new(),
+                    ledgers: BTreeMap::new(),
                     departed: Departed::default(),
                     compilations: 0,
                     report_due: false,

@@ -24,7 +24,7 @@ pub(crate) const STATUS_ANNOTATION: &str = "pemdas.dev/status";
 /// The annotation in which people find the definitions that they are to install.
 const PUBLISHED_ANNOTATION: &str = "pemdas.dev/definitions";
 /// Keeps a blueprint while instances of it live.
-const BLUEPRINT_FINALIZER: &str = "pemdas.dev/blueprint";
+pub(crate) const BLUEPRINT_FINALIZER: &str = "pemdas.dev/blueprint";
 /// How long changes of how a blueprint is are gathered.
 const REPORT_AFTER: Duration = Duration::from_secs(1);
 /// How long until a report that failed is tried again.
@@ -33,6 +33,8 @@ const REPORT_AGAIN: Duration = Duration::from_secs(5);
 const PATIENCE: u32 = 60;
 /// How many problems are told on the ConfigMap.
 const MAX_PROBLEMS: usize = 10;
+/// How many missing permissions are told: a few verbs for each of a few kinds and namespaces.
+const MAX_MISSING: usize = 20;
 
 /// How many instances there are, as people are told.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -144,7 +146,7 @@ impl Loaded {
             "account": self.identity.to_string(),
             "instances": { "total": tally.total, "ready": tally.ready, "stalled": tally.stalled },
             "definitions": definitions,
-            "missing": self.missing.iter().take(MAX_PROBLEMS).collect::<Vec<_>>(),
+            "missing": self.missing.iter().take(MAX_MISSING).collect::<Vec<_>>(),
             "problems": self.problems.iter().take(MAX_PROBLEMS).collect::<Vec<_>>(),
         });
         if !self.namespaces.is_empty() {

@@ -15,7 +15,7 @@ use pemdas_core::{
     decide::{Decision, Mode},
     program::Revision,
     rollout::{Health, Member, step},
-    world::{Live, Owner, Sight, World, owner},
+    world::{Live, Owner, Sight, World},
 };
 use serde_json::{Value, json};
 
@@ -102,11 +102,9 @@ fn is_held(blueprints: &BTreeMap<BlueprintName, Loaded>, instance: &Instance) ->
 /// The revision that an instance is at, as far as the cluster tells: `running`, if anything says so.
 fn found_at(world: &World, running: &str) -> Option<String> {
     let told = world.root.live.as_ref().and_then(|it| it.body.pointer("/status/pemdas/revision")?.as_str());
-    let claims = world.objects.values().filter_map(|it: &std::sync::Arc<Live>| {
-        match owner(it, &world.root.instance) {
-            Owner::Us(claim) => Some((claim.ordinal, claim.revision)),
-            _ => None,
-        }
+    let claims = world.objects.values().filter_map(|it: &std::sync::Arc<Live>| match world.owner(it) {
+        Owner::Us(claim) => Some((claim.ordinal, claim.revision)),
+        _ => None,
     });
     let newest = claims.max().map(|(_, name)| name);
     if mutant!(SeatsForgotten) || told == Some(running) || newest.as_deref() == Some(running) {

@@ -1,85 +1,27 @@
 //! One question to a Service, with limits.
 
-use http::{Request, Response, StatusCode, Uri, header};
+use http::{Request, Response, StatusCode, header};
 use http_body::Body;
-use http_body_util::{BodyExt as _, Empty, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Bytes;
-use hyper_util::{
-    client::legacy::{Client as HttpClient, connect::HttpConnector},
-    rt::TokioExecutor,
-};
 use kube::Client;
 use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{Limits, Place, content};
 
-/// How Services are reached.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Way {
-    /// By the names of the cluster: from inside of it. With the domain of the cluster, such as `cluster.local`.
-    Names(String),
-    /// Through the API server's proxy: from outside.
-    Proxy,
-}
-
-/// Asks one Service once.
-#[derive(Debug, Clone)]
-pub struct Fetcher {
-    way: Way,
-    http: HttpClient<HttpConnector, Empty<Bytes>>,
-}
-
-impl Fetcher {
-    /// One for the whole process. It follows no redirects, and no proxies of the environment.
-    #[must_use]
-    pub fn new(way: Way) -> Self {
-        Self { way, http: HttpClient::builder(TokioExecutor::new()).build(HttpConnector::new()) }
-    }
-
-    pub(super) fn is_proxied(&self) -> bool {
-        self.way == Way::Proxy
-    }
-
-    /// The response of a Service, as JSON or text. `client` is that of the account for which it is asked.
-    ///
-    /// # Errors
-    /// A sentence that says what was wrong, and quotes nothing of the response.
-    pub async fn fetch(&self, place: &Place, client: &Client, limits: &Limits) -> Result<Value, String> {
-        place.check()?;
-        let asked = async {
-            match &self.way {
-                Way::Names(domain) => {
-                    let Place { namespace, service, port, .. } = place;
-                    let address =
-                        format!("http://{service}.{namespace}.svc.{domain}:{port}{}", place.rooted());
-                    self.ask(&address, limits).await
-                }
-                Way::Proxy => through(client, place, limits).await,
-            }
-        };
-        let answer = timeout(limits.time, asked).await;
-        let answer = answer.unwrap_or_else(|_| Err(format!("does not answer within {:?}", limits.time)));
-        answer.map_err(|why| format!("{place} {why}"))
-    }
-
-    /// The response from an address. Separate, so that it can be tried without the names of a cluster.
-    ///
-    /// # Errors
-    /// The rest of a sentence that begins with the Service.
-    pub async fn ask(&self, address: &str, limits: &Limits) -> Result<Value, String> {
-        let uri: Uri = address.parse().map_err(|_| "has no address that can be asked".to_owned())?;
-        let request = Request::get(uri)
-            .header(header::ACCEPT, "application/json, text/plain;q=0.9, */*;q=0.1")
-            .header(header::USER_AGENT, "pemdas")
-            .body(Empty::new())
-            .map_err(|_| "has no address that can be asked".to_owned())?;
-        match self.http.request(request).await {
-            Ok(response) => taken(response, limits).await,
-            Err(error) if error.is_connect() => Err("cannot be connected to".to_owned()),
-            Err(_) => Err("answers with something that is no HTTP, or breaks off".to_owned()),
-        }
-    }
+/// The response of a Service, as JSON or text, through the API server's proxy and as the account for which it is asked.
+///
+/// Pemdas opens no connection of its own: the name of a Service may lead to another tenant or to the network's metadata service,
+/// past the network policies of the account's pods. The API server's proxy goes to the addresses of pods of the Service's namespace only.
+///
+/// # Errors
+/// A sentence that says what was wrong, and quotes nothing of the response.
+pub async fn fetch(place: &Place, client: &Client, limits: &Limits) -> Result<Value, String> {
+    place.check()?;
+    let answer = timeout(limits.time, through(client, place, limits)).await;
+    let answer = answer.unwrap_or_else(|_| Err(format!("does not answer within {:?}", limits.time)));
+    answer.map_err(|why| format!("{place} {why}"))
 }
 
 async fn through(client: &Client, place: &Place, limits: &Limits) -> Result<Value, String> {

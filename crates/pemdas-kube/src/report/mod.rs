@@ -18,7 +18,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-pub use fetch::{Fetcher, Way};
+pub use fetch::fetch;
 pub use place::Place;
 
 /// How much and how long is waited for, and how often.
@@ -53,7 +53,6 @@ pub struct Report {
 /// Asks Services, a few at a time.
 #[derive(Debug, Clone)]
 pub struct Reporter {
-    fetcher: Fetcher,
     turns: Arc<Semaphore>,
     limits: Limits,
 }
@@ -61,14 +60,8 @@ pub struct Reporter {
 impl Reporter {
     /// One for the whole process.
     #[must_use]
-    pub fn new(fetcher: Fetcher, limits: Limits) -> Self {
-        Self { fetcher, turns: Arc::new(Semaphore::new(AT_ONCE)), limits }
-    }
-
-    /// Whether Services are asked through the API server, as the account for which they are asked.
-    #[must_use]
-    pub fn is_proxied(&self) -> bool {
-        self.fetcher.is_proxied()
+    pub fn new(limits: Limits) -> Self {
+        Self { turns: Arc::new(Semaphore::new(AT_ONCE)), limits }
     }
 
     /// Asks a Service again and again, until the result is dropped. `client` is that of the account for which it is
@@ -83,7 +76,7 @@ impl Reporter {
         let mut failures = 0_u32;
         loop {
             let answer = match self.turns.acquire().await {
-                Ok(_turn) => self.fetcher.fetch(&place, &client, &self.limits).await,
+                Ok(_turn) => fetch(&place, &client, &self.limits).await,
                 Err(_) => return,
             };
             failures = if answer.is_ok() { 0 } else { failures.saturating_add(1) };

@@ -315,8 +315,8 @@ fn label(blueprint: &str) -> String {
     if blueprint.len() <= 63 {
         return blueprint.to_owned();
     }
-    let start: String = blueprint.chars().take(50).collect();
-    format!("{}-{}", start.trim_end_matches(['.', '-']), Digest::of(&[], &json!(blueprint)).short())
+    let start: String = blueprint.chars().take(36).collect();
+    format!("{}-{}", start.trim_end_matches(['.', '-']), Digest::of(&[], &json!(blueprint)).id())
 }
 
 /// The blueprints of which there are revisions, each with the name of the account of one of them: in a namespace, or in

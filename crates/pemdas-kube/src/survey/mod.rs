@@ -14,7 +14,7 @@ use kube::{
 use pemdas_core::{
     blueprint::Blueprint,
     graph::OWN_ROOT,
-    world::{LedgerFact, Live},
+    world::{LedgerFact, Live, Seal},
 };
 use serde_json::{Value, json};
 
@@ -242,7 +242,7 @@ impl Survey {
     /// The ledger of an instance.
     pub async fn ledger(&self, namespace: &str, instance: &str) -> LedgerFact {
         let place = Place { namespace: namespace.to_owned(), instance: instance.to_owned() };
-        ledgers::look(&self.connection.client, &place).await.unwrap_or(LedgerFact::Unknown)
+        ledgers::look(&self.connection.client, &place, &Seal::Unverified).await.unwrap_or(LedgerFact::Unknown)
     }
 
     /// The key of the operator's digests; nothing if it may not be read, or there is none.
@@ -299,4 +299,21 @@ fn read(resource: &Resource, object: &DynamicObject) -> Option<Live> {
     fields.insert("apiVersion".to_owned(), json!(resource.api_version));
     fields.insert("kind".to_owned(), json!(resource.kind.kind));
     live::live(&resource.kind, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::instance_name;
+
+    #[test]
+    fn the_name_of_an_instance_is_the_value_of_a_label_and_nobody_elses() {
+        let uid = "21af8cfd-4c4c-4ee5-9360-00f4bd6ae8f8";
+        let name = instance_name("shop", "web", "app", uid);
+        assert_eq!((name.len(), name.split_once('.').map(|it| it.0)), (63, Some(uid)));
+        for (namespace, blueprint, root) in
+            [("sho", "pweb", "app"), ("shop", "weba", "pp"), ("shop", "web", "b")]
+        {
+            assert_ne!(instance_name(namespace, blueprint, root, uid), name);
+        }
+    }
 }

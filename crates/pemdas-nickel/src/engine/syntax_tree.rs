@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use nickel_lang_core::ast::pattern::bindings::Bindings as _;
-use nickel_lang_core::ast::pattern::{Pattern, PatternData, TailPattern};
+use nickel_lang_core::ast::pattern::{FieldPattern, Pattern, PatternData, TailPattern};
 use nickel_lang_core::ast::primop::PrimOp;
 use nickel_lang_core::ast::record::{FieldDef, FieldPathElem, Record};
+use nickel_lang_core::ast::typ::Type;
 use nickel_lang_core::ast::{
     Annotation, Ast, Import, LetBinding, MergePriority, Node as AstNode, StringChunk,
 };
 use nickel_lang_core::identifier::LocIdent;
+use nickel_lang_core::typ::TypeF;
 
 use pemdas_core::diagnostic::Span;
 
@@ -96,7 +98,9 @@ impl Builder<'_> {
             AstNode::Array(elements) => Expr::Array(self.add_all(elements.iter())),
             AstNode::PrimOpApp { op, args } => self.operator(op, args),
             AstNode::Annotated { annot, inner } => {
-                Expr::Annotated { annotations: self.annotations(annot), inner: self.add(inner) }
+                let only_contracts = types(annot).all(|it| matches!(it.typ, TypeF::Contract(_)));
+                let annotations = self.annotations(annot);
+                Expr::Annotated { annotations, only_contracts, inner: self.add(inner) }
             }
             AstNode::Import(Import::Path { path, .. }) => Expr::Import(path.to_string_lossy().into_owned()),
             AstNode::Import(Import::Package { id }) => Expr::Import(id.label().to_owned()),
@@ -116,7 +120,12 @@ impl Builder<'_> {
             StringChunk::Literal(literal) => self.push(None, Expr::String(literal.clone())),
             StringChunk::Expr(inner, _) => self.add(inner),
         });
-        Expr::Interpolation(parts.collect())
+        let parts = parts.collect();
+        // In an indented string, each line of what is put in is indented as well.
+        if chunks.iter().any(|it| matches!(it, StringChunk::Expr(_, indent) if *indent > 0)) {
+            return Expr::Operator { name: "string/indented".to_owned(), operands: parts };
+        }
+        Expr::Interpolation(parts)
     }
 
     fn operator(&mut self, op: &PrimOp, args: &[Ast<'_>]) -> Expr {
@@ -131,7 +140,9 @@ impl Builder<'_> {
     fn record(&mut self, record: &Record<'_>) -> Expr {
         let fields = record.field_defs.iter().map(|field| self.field(field)).collect();
         let includes = record.includes.iter().map(|include| self.name(include.ident)).collect();
-        Expr::Record { fields, includes, open: record.open }
+        let annotations =
+            record.includes.iter().flat_map(|it| self.annotations(&it.metadata.annotation)).collect();
+        Expr::Record { fields, includes, annotations, open: record.open }
     }
 
     fn field(&mut self, field: &FieldDef<'_>) -> FieldSyntax {
@@ -155,20 +166,20 @@ impl Builder<'_> {
             annotated: field.metadata.annotation.typ.is_some()
                 || !field.metadata.annotation.contracts.is_empty(),
             optional: field.metadata.opt,
-            default: matches!(field.metadata.priority, MergePriority::Bottom),
-            force: matches!(field.metadata.priority, MergePriority::Top),
+            ranked: !matches!(field.metadata.priority, MergePriority::Neutral),
             not_exported: field.metadata.not_exported,
         }
     }
 
     fn annotations(&mut self, annotation: &Annotation<'_>) -> Vec<NodeId> {
-        let types = annotation.typ.iter().chain(annotation.contracts);
-        types.flat_map(asts_in_type).map(|ast| self.add(ast)).collect()
+        types(annotation).flat_map(asts_in_type).map(|ast| self.add(ast)).collect()
     }
 
     fn binding(&mut self, binding: &LetBinding<'_>) -> (PatternSyntax, NodeId) {
         let mut pattern = self.pattern(&binding.pattern);
-        pattern.inner.extend(self.annotations(&binding.metadata.annotation));
+        let annotation = &binding.metadata.annotation;
+        pattern.inner.extend(self.annotations(annotation));
+        pattern.annotated = annotation.typ.is_some() || !annotation.contracts.is_empty();
         (pattern, self.add(&binding.value))
     }
 
@@ -189,13 +200,33 @@ impl Builder<'_> {
                     .collect(),
                 named: record.patterns.iter().map(|field| field.matched_id.label().to_owned()).collect(),
                 open: record.tail != TailPattern::Empty,
+                bound: record.patterns.iter().filter_map(bound).collect(),
+                whole: pattern.alias.is_some() || matches!(record.tail, TailPattern::Capture(_)),
             }),
             _ => None,
         };
-        PatternSyntax { span: self.files.of_pos(pattern.pos), name, binds, takes, inner }
+        let ignores = matches!(pattern.data, PatternData::Wildcard) && pattern.alias.is_none();
+        let span = self.files.of_pos(pattern.pos);
+        PatternSyntax { span, name, binds, takes, ignores, annotated: false, inner }
     }
 
     fn name(&self, name: LocIdent) -> Name {
         Name { text: name.label().to_owned(), span: self.files.of_pos(name.pos) }
+    }
+}
+
+/// All types and contracts of an annotation.
+fn types<'a>(annotation: &'a Annotation<'a>) -> impl Iterator<Item = &'a Type<'a>> {
+    annotation.typ.iter().chain(annotation.contracts)
+}
+
+/// The field and the name of a part of a pattern that gives the field a name, and no more.
+fn bound(field: &FieldPattern<'_>) -> Option<(String, String)> {
+    let annotated = field.annotation.typ.is_some() || !field.annotation.contracts.is_empty();
+    match field.pattern.data {
+        PatternData::Any(name) if !annotated && field.pattern.alias.is_none() => {
+            Some((field.matched_id.label().to_owned(), name.label().to_owned()))
+        }
+        _ => None,
     }
 }

@@ -31,7 +31,8 @@ impl Walker<'_> {
         let Some(node) = self.tree.get(id) else { return };
         match &node.expr {
             Expr::Var(name) => self.read(id, name),
-            Expr::Record { fields, .. } => {
+            Expr::Record { fields, annotations, .. } => {
+                annotations.iter().for_each(|part| self.visit(*part));
                 for field in fields {
                     field.computed.iter().for_each(|part| self.visit(*part));
                     let name = field.path.last().and_then(Option::as_ref).and_then(|name| name.span.clone());

@@ -1,26 +1,27 @@
 //! What is known of a node's object without an instance: its kind, and how its name is made.
 //!
 //! The function is called with inputs that nobody can know yet. `apiVersion` and `kind` have to come out all the
-//! same. The name may read the root and the member's key: there stand marks, which are found again in the result
-//! whatever helper functions it went through.
+//! same. A name that comes out is always this one. How others are made is taken from the way they are written, where
+//! that proves it ([`names`]); the rest is computed, and only the evaluator knows it, with the root and the member.
 
 use std::collections::BTreeMap;
 
 use pemdas_core::blueprint::{
-    Function, NamePart, NameSegment, ObjectIdentity, RESERVED_INPUTS, Read, StaticText,
+    Function, Input as CoreInput, NamePart, NameSegment, ObjectIdentity, RESERVED_INPUTS, Read, StaticText,
 };
 use pemdas_core::diagnostic::Diagnostic;
 use serde_json::Value;
 
+use super::names::{self, Traced};
 use super::outliner::{Outliner, Spot};
+use super::reads::reads_in;
 use super::trees::At;
 use super::{codes, failures};
 use crate::request::{Failure, Input, Kind, Place};
 use crate::syntax::Expr;
 
-/// A mark is the number of a read between these: characters that no name of an object can have.
-const MARK_START: char = '\u{E000}';
-const MARK_END: char = '\u{E001}';
+/// What a name consists of.
+const FIELDS: [&str; 2] = ["name", "namespace"];
 
 /// What is wanted of an object that a function describes.
 pub(super) struct Wanted {
@@ -112,45 +113,112 @@ impl Outliner<'_> {
     }
 
     fn names(&mut self, spot: &Spot, function: &Function, wanted: &Wanted, found: &mut Found) {
-        let marks = Marks::of(function);
-        let place = spot.place.clone().call([marks.input(function)]);
-        let paths: [&[&str]; 2] = if wanted.below_metadata {
-            [&["metadata", "name"], &["metadata", "namespace"]]
+        let below = wanted.below_metadata.then_some("metadata");
+        let seen = self.evaluator.look(&spot.place).ok().and_then(|seen| seen.span);
+        // Only of the literal itself: what wraps it may do more.
+        let literal = seen.and_then(|span| self.trees.function_at(&span));
+        let traced = match literal {
+            Some(at) => names::trace(self.trees, at, below, FIELDS),
+            None => [Traced::Open(None), Traced::Open(None)],
+        };
+        let [name, namespace] = if traced.iter().all(|it| matches!(it, Traced::Certain(_))) {
+            traced.map(|it| certain(it).unwrap_or_default())
         } else {
-            [&["name"], &["namespace"]]
+            let run = self.run_without_inputs(spot, function, below);
+            let late = self.late_reads(spot, function, below);
+            let mut parts = traced.into_iter().zip(run).zip(late).map(|((traced, run), late)| match traced {
+                Traced::Certain(part) => part,
+                Traced::Open(at) => run.unwrap_or_else(|| {
+                    let written = at.zip(literal).map(|(at, it)| reads_in(self.trees, it, at));
+                    NamePart::Computed(computed_from(function, written, late))
+                }),
+            });
+            [parts.next().unwrap_or_default(), parts.next().unwrap_or_default()]
         };
-        let Ok(results) = self.evaluator.select(&place, &paths) else {
-            found.object.name = NamePart::Computed(marks.reads);
-            return;
-        };
-        let holder = if wanted.below_metadata { place.field("metadata") } else { place };
-        let holds = self.evaluator.look(&holder).map(|seen| seen.fields).unwrap_or_default();
-        let mut parts = results.into_iter().zip(["name", "namespace"]).map(|(result, field)| {
-            let given = holds.iter().any(|held| held.defined && held.name == field);
-            if given { name_part(function, &marks, result) } else { NamePart::Missing }
-        });
-        let (name, namespace) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
         if name == NamePart::Missing && wanted.complete && !found.by_selector {
-            let field = paths[0].join(".");
+            let field = if wanted.below_metadata { "metadata.name" } else { "name" };
             let hint = "a name has to be the same each time: `generateName` cannot be used; `the.root.metadata.name` is a good start";
             self.incomplete(function, format!("`{}` yields no `{field}`", wanted.clause), hint);
         }
         found.object.name = name;
         found.object.namespace = namespace;
     }
+
+    /// The parts of the name that come out although nothing is known of the argument: they are always so.
+    fn run_without_inputs(
+        &self,
+        spot: &Spot,
+        function: &Function,
+        below: Option<&str>,
+    ) -> [Option<NamePart>; 2] {
+        let whole = function.reads.iter().any(|read| read.path.is_empty());
+        let argument = if whole { Input::Poison("the".to_owned()) } else { poisoned(function) };
+        let called = spot.place.clone().call([argument]);
+        let Ok(whole) = self.evaluator.look(&called) else { return [None, None] };
+        let holder = match below {
+            Some(field) if whole.fields.iter().any(|held| held.defined && held.name == field) => {
+                called.field(field)
+            }
+            Some(_) if whole.kind == Kind::Record => return [const { Some(NamePart::Missing) }; 2],
+            _ => called,
+        };
+        let Ok(seen) = self.evaluator.look(&holder) else { return [None, None] };
+        FIELDS.map(|field| {
+            if !seen.fields.iter().any(|held| held.defined && held.name == field) {
+                return (seen.kind == Kind::Record).then_some(NamePart::Missing);
+            }
+            let selected = self.evaluator.select(&holder, &[&[field]]).ok()?.pop()?;
+            match selected.ok()? {
+                Value::Null => Some(NamePart::Missing),
+                Value::String(text) => Some(NamePart::Pattern(vec![NameSegment::Text(text)])),
+                _ => None,
+            }
+        })
+    }
+
+    /// What the parts of the name read beside the root and the member, found by running the function with marks in their
+    /// place. That may take another way than a real root would, so it proves nothing but that such a read is there.
+    fn late_reads(&self, spot: &Spot, function: &Function, below: Option<&str>) -> [Vec<Read>; 2] {
+        let called = spot.place.clone().call([marked_input(function)]);
+        FIELDS.map(|field| {
+            let path: Vec<&str> = below.into_iter().chain([field]).collect();
+            let selected = self.evaluator.select(&called, &[&path]).ok().and_then(|mut it| it.pop());
+            match selected {
+                Some(Err(Failure::Poisoned { what, .. })) => {
+                    reads_from(function, &what).into_iter().filter(is_late).collect()
+                }
+                _ => Vec::new(),
+            }
+        })
+    }
 }
 
-fn name_part(function: &Function, marks: &Marks, result: Result<Value, Failure>) -> NamePart {
-    match result {
-        Ok(Value::String(text)) => marks.decode(&text),
-        Ok(Value::Null) => NamePart::Missing,
-        Err(Failure::Poisoned { what, .. }) => {
-            let reads = reads_from(function, &what);
-            NamePart::Computed(if reads.is_empty() { function.reads.clone() } else { reads })
-        }
-        // Made in a way that marks do not survive, such as arithmetic: all that can be said is what it reads.
-        Ok(_) | Err(_) => NamePart::Computed(marks.reads.clone()),
+fn certain(traced: Traced<'_>) -> Option<NamePart> {
+    match traced {
+        Traced::Certain(part) => Some(part),
+        Traced::Open(_) => None,
     }
+}
+
+/// What a computed name is computed from: what its expression reads and what was found to be read late; where neither is known,
+/// whatever the function reads early.
+fn computed_from(function: &Function, written: Option<Vec<Read>>, late: Vec<Read>) -> Vec<Read> {
+    let mut reads = match written {
+        Some(written) => written,
+        None if !late.is_empty() => return late,
+        None => function.reads.iter().filter(|read| !is_late(read)).cloned().collect(),
+    };
+    for read in late {
+        if !reads.contains(&read) {
+            reads.push(read);
+        }
+    }
+    reads
+}
+
+/// Whether something is read that is not known with the root and the member.
+fn is_late(read: &Read) -> bool {
+    !matches!(read.input(), CoreInput::Root | CoreInput::Each | CoreInput::Whole)
 }
 
 /// An argument of which nothing can be known.
@@ -174,92 +242,44 @@ fn reads_from(function: &Function, what: &str) -> Vec<Read> {
         .collect()
 }
 
-/// The reads that may make a name, each with a mark.
-struct Marks {
-    reads: Vec<Read>,
-}
-
-impl Marks {
-    fn of(function: &Function) -> Self {
-        let mut reads: Vec<Read> = Vec::new();
-        for read in &function.reads {
-            let names: Vec<&str> = read.path.iter().map(String::as_str).collect();
-            let allowed = matches!(names.as_slice(), ["root" | "each", _, ..]);
-            if allowed && !reads.iter().any(|known| known.path == read.path) {
-                reads.push(read.clone());
-            }
-        }
+/// An argument with texts in the place of what is read of the root and the member; all else cannot be known.
+fn marked_input(function: &Function) -> Input {
+    let mut inputs = poisons(function);
+    for name in ["root", "each"] {
+        let mut below: Vec<&[String]> = function
+            .reads
+            .iter()
+            .filter(|read| read.path.first().is_some_and(|first| first == name) && read.path.len() > 1)
+            .filter_map(|read| read.path.get(1..))
+            .collect();
         // Helper functions that get the root as a whole read its name.
-        for field in ["name", "namespace"] {
-            let path = ["root", "metadata", field].map(str::to_owned).to_vec();
-            if !reads.iter().any(|known| known.path == path) {
-                let whole = function.reads.iter().find(|read| path.starts_with(&read.path));
-                let span = whole.map_or(&function.span, |read| &read.span).clone();
-                reads.push(Read { path, span });
-            }
+        let named = ["name", "namespace"].map(|field| ["metadata", field].map(str::to_owned));
+        if name == "root" {
+            below.extend(named.iter().map(<[String; 2]>::as_slice));
         }
-        Self { reads }
+        inputs.insert(name.to_owned(), marked(&below, &format!("the.{name}")));
     }
-
-    /// An argument with a mark for each of the reads; all else cannot be known.
-    fn input(&self, function: &Function) -> Input {
-        let mut inputs = poisons(function);
-        for name in ["root", "each"] {
-            let below: Vec<(usize, &[String])> = self
-                .reads
-                .iter()
-                .enumerate()
-                .filter(|(_, read)| read.path.first().is_some_and(|first| first == name))
-                .filter_map(|(number, read)| Some((number, read.path.get(1..)?)))
-                .collect();
-            inputs.insert(name.to_owned(), marked(&below, &format!("the.{name}")));
-        }
-        Input::Record(inputs)
-    }
-
-    /// The pieces of a name in which marks stand for inputs.
-    fn decode(&self, text: &str) -> NamePart {
-        let mut segments = Vec::new();
-        let mut rest = text;
-        while let Some((before, after)) = rest.split_once(MARK_START) {
-            let read = after
-                .split_once(MARK_END)
-                .and_then(|(number, after)| Some((self.reads.get(number.parse::<usize>().ok()?)?, after)));
-            let Some((read, after)) = read else { return NamePart::Computed(self.reads.clone()) };
-            if !before.is_empty() {
-                segments.push(NameSegment::Text(before.to_owned()));
-            }
-            segments.push(NameSegment::Input(read.clone()));
-            rest = after;
-        }
-        if rest.contains(MARK_END) {
-            return NamePart::Computed(self.reads.clone());
-        }
-        if !rest.is_empty() || segments.is_empty() {
-            segments.push(NameSegment::Text(rest.to_owned()));
-        }
-        NamePart::Pattern(segments)
-    }
+    Input::Record(inputs)
 }
 
-fn marked(reads: &[(usize, &[String])], name: &str) -> Input {
-    if let [(number, [])] = reads {
-        return Input::Json(Value::String(format!("{MARK_START}{number}{MARK_END}")));
-    }
-    let mut groups: BTreeMap<&str, Vec<(usize, &[String])>> = BTreeMap::new();
-    for (number, path) in reads {
-        if let [first, rest @ ..] = path {
-            groups.entry(first).or_default().push((*number, rest));
+fn marked(reads: &[&[String]], name: &str) -> Input {
+    let mut groups: BTreeMap<&str, Vec<&[String]>> = BTreeMap::new();
+    for path in reads {
+        match path {
+            [first] => drop(groups.entry(first).or_default()),
+            [first, rest @ ..] => groups.entry(first).or_default().push(rest),
+            [] => {}
         }
     }
     if groups.is_empty() {
         return Input::Poison(name.to_owned());
     }
     let fields = groups.into_iter().map(|(field, below)| {
-        let deeper: Vec<_> = below.iter().copied().filter(|(_, path)| !path.is_empty()).collect();
-        let below =
-            if deeper.is_empty() { below.get(..1).map(<[_]>::to_vec).unwrap_or_default() } else { deeper };
-        (field.to_owned(), marked(&below, &format!("{name}.{field}")))
+        let value = match below.as_slice() {
+            [] => Input::Json(Value::String("x".to_owned())),
+            below => marked(below, &format!("{name}.{field}")),
+        };
+        (field.to_owned(), value)
     });
     Input::Record(fields.collect())
 }

@@ -79,7 +79,7 @@ fn import_behind(
         match &tree.get(at)?.expr {
             Expr::Import(path) => return resolve(path),
             Expr::Var(_) => match scopes.of_var(at)?.binding {
-                Some(Binding::Let { value, whole: true }) => at = value,
+                Some(Binding::Let { value, whole: true, .. }) => at = value,
                 _ => return None,
             },
             _ => return None,
@@ -107,7 +107,8 @@ impl Files<'_> {
     }
 
     fn pattern(&mut self, pattern: &PatternSyntax, file: &str) -> Vec<Missing> {
-        let (Some(TakenFields { needed, named, open }), Some(place)) = (&pattern.takes, &pattern.span) else {
+        let (Some(TakenFields { needed, named, open, .. }), Some(place)) = (&pattern.takes, &pattern.span)
+        else {
             return Vec::new();
         };
         let Some(names) = self.names(file) else { return Vec::new() };

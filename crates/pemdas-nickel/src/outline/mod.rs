@@ -12,6 +12,7 @@ mod imported;
 mod kinds;
 mod kube_types;
 mod lints;
+mod names;
 mod nodes;
 mod openings;
 mod outliner;
@@ -30,6 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pemdas_core::blueprint::Blueprint;
 use pemdas_core::diagnostic::{Diagnostic, Severity, Span};
+use pemdas_core::secrets::SHORTEST;
 
 use crate::evaluator::{Evaluator, InProcess};
 use crate::kinds::{Drafts, check_conversions, draft as kinds_draft};
@@ -72,10 +74,7 @@ impl Outline {
 
 /// Loads a blueprint into an evaluator of this process and outlines it. The evaluator is there to be used further.
 pub fn load(sources: &Sources, limits: &Limits) -> (Option<InProcess>, Outline) {
-    let mut diagnostics = Vec::new();
-    if sources.bytes() > MAX_BYTES {
-        diagnostics.push(too_large(sources));
-    }
+    let diagnostics = too_large(sources);
     // Too large is a mistake to report with all others, not a reason to look no further.
     let limits = Limits { source_bytes: limits.source_bytes.max(MAX_BYTES * 2), ..limits.clone() };
     match InProcess::load(sources, &limits) {
@@ -94,7 +93,11 @@ pub fn load(sources: &Sources, limits: &Limits) -> (Option<InProcess>, Outline) 
 
 /// What there is to say of a blueprint that no evaluator could load.
 pub(crate) fn not_loaded(failure: &Failure, sources: &Sources) -> Outline {
-    let diagnostics = failures::of_loading(failure, sources);
+    unknown(failures::of_loading(failure, sources))
+}
+
+/// Nothing is known of a blueprint but what is wrong with it.
+pub(crate) fn unknown(diagnostics: Vec<Diagnostic>) -> Outline {
     Outline { blueprint: None, drafts: Drafts::default(), diagnostics }
 }
 
@@ -122,6 +125,7 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
     lints::run(&mut outliner);
     let mut drafts = Drafts::default();
     if let Some(blueprint) = &mut blueprint {
+        blueprint.texts = texts(&syntax);
         kube_types::run(&mut outliner, blueprint);
         drafts = kinds_draft(evaluator, blueprint, &field_reads::of(&trees));
         outliner.diagnostics.extend(check_conversions(evaluator, blueprint, &drafts));
@@ -137,6 +141,15 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
     Outline { blueprint, drafts, diagnostics: tidy(outliner.diagnostics) }
 }
 
+/// The longer texts that are written in its files.
+fn texts(syntax: &BTreeMap<String, Syntax>) -> BTreeSet<String> {
+    let written = |expr: &Expr| match expr {
+        Expr::String(text) if text.len() >= SHORTEST => Some(text.clone()),
+        _ => None,
+    };
+    syntax.values().flat_map(|tree| &tree.nodes).filter_map(|node| written(&node.expr)).collect()
+}
+
 /// Names of a file beside the blueprint that mean a field of a record around them instead of what stands outside of it.
 pub fn hidden_names(evaluator: &dyn Evaluator, sources: &Sources, file: &str) -> Vec<Diagnostic> {
     // A file that cannot be read is reported by whoever evaluates it.
@@ -145,17 +158,21 @@ pub fn hidden_names(evaluator: &dyn Evaluator, sources: &Sources, file: &str) ->
     lints::hidden_names(&Trees::new(&syntax, sources))
 }
 
-fn too_large(sources: &Sources) -> Diagnostic {
+/// Whether a blueprint has more than it may have.
+pub(crate) fn too_large(sources: &Sources) -> Option<Diagnostic> {
+    if sources.bytes() <= MAX_BYTES {
+        return None;
+    }
     let mut sizes: Vec<(usize, &str)> = sources.iter().map(|(name, text)| (text.len(), name)).collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     let largest = sizes.first().map_or(MAIN, |(_, name)| name);
     let place = Span { file: largest.to_owned(), start: 0, end: 0 };
-    Diagnostic::error(
+    let told = Diagnostic::error(
         codes::TOO_LARGE,
         format!("the blueprint has {} bytes; it may have {MAX_BYTES}", sources.bytes()),
-    )
-    .at(place, "the largest file")
-    .hint("keep data such as SQL or dashboards in ConfigMaps of its own, and `observe` or mount them")
+    );
+    let hint = "keep data such as SQL or dashboards in ConfigMaps of its own, and `observe` or mount them";
+    Some(told.at(place, "the largest file").hint(hint))
 }
 
 /// Warns of imports of the library that do not say which major version they mean.

@@ -1,9 +1,8 @@
 //! Where something can be added to a blueprint as it is written: just after the bracket that opens a literal.
 
 use super::trees::Trees;
-use crate::evaluator::{Evaluator, InProcess};
+use crate::evaluator::Evaluator;
 use crate::library::is_library_file;
-use crate::limits::Limits;
 use crate::sources::Sources;
 use crate::syntax::Expr;
 
@@ -26,10 +25,8 @@ pub struct Opening {
 
 /// For each path of a blueprint: the literal that is there; none where it is made otherwise, or in several places.
 #[must_use]
-pub fn openings(sources: &Sources, paths: &[Vec<String>]) -> Vec<Option<Opening>> {
-    let none = || vec![None; paths.len()];
-    let Ok(evaluator) = InProcess::load(sources, &Limits::default()) else { return none() };
-    let Ok(syntax) = evaluator.syntax() else { return none() };
+pub fn openings(evaluator: &dyn Evaluator, sources: &Sources, paths: &[Vec<String>]) -> Vec<Option<Opening>> {
+    let Ok(syntax) = evaluator.syntax() else { return vec![None; paths.len()] };
     let trees = Trees::new(&syntax, sources);
     paths.iter().map(|path| opening(&trees, sources, path)).collect()
 }
@@ -60,6 +57,8 @@ fn opening(trees: &Trees<'_>, sources: &Sources, path: &[String]) -> Option<Open
 #[cfg(test)]
 mod tests {
     use super::openings;
+    use crate::evaluator::InProcess;
+    use crate::limits::Limits;
     use crate::sources::Sources;
 
     #[test]
@@ -67,9 +66,13 @@ mod tests {
         let main = "let { Blueprint, .. } = import \"pemdas/v1.ncl\" in\n{\n  name = \"x\",\n  nodes = import \"nodes.ncl\",\n} | Blueprint\n";
         let nodes = "{\n  # first\n  app = { also = [\"a\"], root = { apiVersion = \"v1\", kind = \"Secret\" } },\n  a = std.record.map (fun _ it => it) { value = 1 },\n}\n";
         let sources = Sources::new().with("main.ncl", main).with("nodes.ncl", nodes);
+        let evaluator = InProcess::load(&sources, &Limits::default()).expect("a blueprint");
         let path = |text: &str| text.split('.').map(str::to_owned).collect::<Vec<_>>();
-        let found =
-            openings(&sources, &[path("nodes"), path("nodes.app.also"), path("nodes.a"), path("kinds")]);
+        let found = openings(
+            &evaluator,
+            &sources,
+            &[path("nodes"), path("nodes.app.also"), path("nodes.a"), path("kinds")],
+        );
         let all = found[0].as_ref().expect("a record");
         assert_eq!(
             (all.file.as_str(), all.at, all.list, all.inline, all.indent),

@@ -10,7 +10,7 @@ use super::reads::reads_of;
 use super::trees::{At, Trees};
 use super::{codes, failures};
 use crate::evaluator::Evaluator;
-use crate::library::is_library_file;
+use crate::library::{LIBRARY, is_library_file};
 use crate::request::{Failure, FieldSeen, Kind, Place, Seen};
 use crate::syntax::Expr;
 
@@ -136,14 +136,17 @@ impl<'e> Outliner<'e> {
         let literal = self.literal_of(spot, seen_at);
         let span =
             literal.and_then(|at| self.trees.span(at)).unwrap_or_else(|| self.value_span_of(&spot.path));
-        let reads = match literal {
-            Some(at) => reads_of(self.trees, at, 0),
-            // Made by something that cannot be followed: it may read anything, unless it is a constant.
-            None if self.may_read(spot, seen_at) => vec![Read { path: Vec::new(), span: span.clone() }],
-            None => Vec::new(),
-        };
         // Only of the literal itself: what wraps it may do more.
         let bare = seen_at.and_then(|it| self.trees.function_at(it));
+        // What the library wraps gets the argument as it is.
+        let of_library = seen_at.filter(|it| is_library_file(&it.file));
+        let wrapped = || of_library.and_then(|_| self.trees.function_of(&spot.path));
+        let reads = match bare.or_else(wrapped) {
+            Some(at) => reads_of(self.trees, at),
+            None if of_library.is_some_and(is_constant) => Vec::new(),
+            // Made by something that cannot be followed: it may read anything.
+            None => vec![Read { path: Vec::new(), span: span.clone() }],
+        };
         let plain = bare.and_then(|at| plain_of(self.trees, at));
         Function { path: spot.path.clone(), span, reads, plain }
     }
@@ -160,23 +163,13 @@ impl<'e> Outliner<'e> {
             _ => None,
         }
     }
+}
 
-    /// Whether a function without a known literal may read its argument. The library wraps constants in functions.
-    fn may_read(&self, spot: &Spot, seen_at: Option<&Span>) -> bool {
-        let wrapped = seen_at.is_none_or(|span| is_library_file(&span.file));
-        let written = self.trees.value_of(&spot.path).and_then(|at| self.trees.expr(at));
-        let computed = matches!(
-            written,
-            Some(
-                Expr::Call { .. }
-                    | Expr::Var(_)
-                    | Expr::Access { .. }
-                    | Expr::Operator { .. }
-                    | Expr::Match(_)
-            )
-        );
-        !wrapped || computed
-    }
+/// Whether a function of the library is the one that stands for what is no function.
+fn is_constant(span: &Span) -> bool {
+    let text = LIBRARY.iter().find(|file| file.name == span.file).map(|file| file.text);
+    let text = text.and_then(|text| text.get(span.start as usize..span.end as usize));
+    text == Some("fun _the => value")
 }
 
 /// What may have been meant.

@@ -48,7 +48,7 @@ impl Writer<'_, '_> {
             Expr::String(text) => Plain::Value(text.clone().into()),
             Expr::Interpolation(parts) => Plain::Text(self.each(parts, depth)?),
             Expr::Array(items) => Plain::List(self.each(items, depth)?),
-            Expr::Record { fields, includes, open: false } if includes.is_empty() => {
+            Expr::Record { fields, includes, open: false, .. } if includes.is_empty() => {
                 self.record(fields, depth)?
             }
             Expr::Var(_) | Expr::Access { .. } => Plain::Read(self.read(id)?),
@@ -63,7 +63,7 @@ impl Writer<'_, '_> {
     fn record(&mut self, fields: &[FieldSyntax], depth: usize) -> Option<Plain> {
         let mut record = BTreeMap::new();
         for field in fields {
-            let marked = field.optional || field.default || field.force || field.not_exported;
+            let marked = field.optional || field.ranked || field.not_exported;
             if marked || field.annotated || !field.computed.is_empty() {
                 return None;
             }

@@ -10,8 +10,8 @@ use crate::syntax::{Expr, FieldSyntax, NodeId, PatternSyntax, Syntax};
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Binding {
-    /// A `let`; `whole` unless it is destructured.
-    Let { value: NodeId, whole: bool },
+    /// A `let`; `whole` unless it is destructured, `annotated` if it, or a part of it, has a type, a contract or a default.
+    Let { value: NodeId, whole: bool, annotated: bool },
     /// A parameter of a function.
     Parameter { function: NodeId, index: usize, whole: bool },
     /// A field of a record literal around it.
@@ -35,6 +35,8 @@ pub(super) struct Use {
 #[derive(Debug, Default)]
 pub(super) struct Scopes {
     uses: BTreeMap<NodeId, Use>,
+    /// What `include x` in a record means by `x`.
+    includes: BTreeMap<NodeId, Vec<Option<Binding>>>,
 }
 
 impl Scopes {
@@ -48,6 +50,11 @@ impl Scopes {
     /// What a variable means.
     pub(super) fn of_var(&self, id: NodeId) -> Option<&Use> {
         self.uses.get(&id)
+    }
+
+    /// What each `include` of a record means, in their order.
+    pub(super) fn of_includes(&self, record: NodeId) -> &[Option<Binding>] {
+        self.includes.get(&record).map_or(&[], Vec::as_slice)
     }
 
     /// All variables.
@@ -68,12 +75,19 @@ impl<'a> Walker<'a> {
         let Some(node) = self.tree.get(id) else { return };
         match &node.expr {
             Expr::Var(name) => self.resolve(id, name),
-            Expr::Record { fields, includes, .. } => {
+            Expr::Record { fields, includes, annotations, .. } => {
                 let before = self.stack.len();
+                // The name of a field is computed outside of its record.
+                fields.iter().filter_map(outermost).for_each(|part| self.visit(part));
+                if !includes.is_empty() {
+                    let outer = includes.iter().map(|name| self.bindings(&name.text).next());
+                    self.scopes.includes.insert(id, outer.collect());
+                }
                 let names = fields.iter().filter_map(|field| field.path.first()?.as_ref());
                 for name in names.chain(includes) {
                     self.stack.push((&name.text, Binding::Field { record: id }));
                 }
+                annotations.iter().for_each(|part| self.visit(*part));
                 for field in fields {
                     self.visit_field(field);
                 }
@@ -104,9 +118,11 @@ impl<'a> Walker<'a> {
     }
 
     fn visit_field(&mut self, field: &'a FieldSyntax) {
+        let inside = usize::from(outermost(field).is_some());
         field
             .computed
             .iter()
+            .skip(inside)
             .chain(&field.annotations)
             .chain(&field.value)
             .for_each(|part| self.visit(*part));
@@ -114,32 +130,51 @@ impl<'a> Walker<'a> {
 
     fn visit_let(&mut self, recursive: bool, bindings: &'a [(PatternSyntax, NodeId)], body: NodeId) {
         let before = self.stack.len();
+        let parts = |(pattern, value): &'a (PatternSyntax, NodeId)| {
+            pattern.inner.iter().copied().chain(std::iter::once(*value))
+        };
         if !recursive {
-            bindings.iter().for_each(|(_, value)| self.visit(*value));
+            bindings.iter().flat_map(parts).for_each(|part| self.visit(part));
         }
         for (pattern, value) in bindings {
-            self.bind(pattern, Binding::Let { value: *value, whole: pattern.name.is_some() });
+            let (whole, annotated) = (pattern.name.is_some(), pattern.annotated || !pattern.inner.is_empty());
+            self.push(pattern, Binding::Let { value: *value, whole, annotated });
         }
         if recursive {
-            bindings.iter().for_each(|(_, value)| self.visit(*value));
+            bindings.iter().flat_map(parts).for_each(|part| self.visit(part));
         }
         self.visit(body);
         self.stack.truncate(before);
     }
 
+    /// What stands in a pattern does not see the names that the pattern binds.
     fn bind(&mut self, pattern: &'a PatternSyntax, binding: Binding) {
         pattern.inner.iter().for_each(|inner| self.visit(*inner));
+        self.push(pattern, binding);
+    }
+
+    fn push(&mut self, pattern: &'a PatternSyntax, binding: Binding) {
         self.stack.extend(pattern.binds.iter().map(|name| (name.text.as_str(), binding)));
     }
 
+    /// What a name means here, from the innermost on.
+    fn bindings(&self, name: &str) -> impl Iterator<Item = Binding> {
+        self.stack.iter().rev().filter(move |(bound, _)| *bound == name).map(|(_, binding)| *binding)
+    }
+
     fn resolve(&mut self, id: NodeId, name: &str) {
-        let mut found =
-            self.stack.iter().rev().filter(|(bound, _)| *bound == name).map(|(_, binding)| *binding);
+        let mut found = self.bindings(name);
         let binding = found.next();
         // A field that is defined in pieces binds its name more than once in the same record.
         let hidden = found.find(|outer| Some(*outer) != binding);
+        drop(found);
         self.scopes.uses.insert(id, Use { binding, hidden, function: self.functions.last().copied() });
     }
+}
+
+/// The expression of the first name of a definition, if that is computed.
+fn outermost(field: &FieldSyntax) -> Option<NodeId> {
+    field.computed.first().copied().filter(|_| field.path.first().is_some_and(Option::is_none))
 }
 
 /// The expressions directly inside an expression.
@@ -151,9 +186,10 @@ pub(super) fn children(expr: &Expr) -> Vec<NodeId> {
         }
         Expr::Interpolation(parts) | Expr::Array(parts) | Expr::Type(parts) => parts.clone(),
         Expr::Access { inner, .. } => vec![*inner],
-        Expr::Record { fields, .. } => fields
+        Expr::Record { fields, annotations, .. } => fields
             .iter()
             .flat_map(|field| field.computed.iter().chain(&field.annotations).chain(&field.value))
+            .chain(annotations)
             .copied()
             .collect(),
         Expr::Function { parameters, body } => {
@@ -174,7 +210,7 @@ pub(super) fn children(expr: &Expr) -> Vec<NodeId> {
             .collect(),
         Expr::Enum { argument, .. } => argument.iter().copied().collect(),
         Expr::Operator { operands, .. } => operands.clone(),
-        Expr::Annotated { inner, annotations } => {
+        Expr::Annotated { inner, annotations, .. } => {
             std::iter::once(*inner).chain(annotations.iter().copied()).collect()
         }
     }

@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
         let here = |id: NodeId| At { file: at.file, id };
         match self.trees.expr(at)? {
             Expr::Let { body, .. } => self.resolve(here(*body), hops),
-            Expr::Annotated { inner, annotations } if self.harmless(at, annotations) => {
+            Expr::Annotated { inner, annotations, .. } if self.harmless(at, annotations) => {
                 self.resolve(here(*inner), hops)
             }
             Expr::Annotated { .. } => None,
@@ -89,8 +89,8 @@ impl<'a> Reader<'a> {
             }
             Expr::Var(name) => match self.trees.scopes(at.file)?.of_var(at.id)?.binding? {
                 Binding::Let { value, .. } if self.contracted.contains(&here(value)) => None,
-                Binding::Let { value, whole: true } => self.resolve(here(value), hops),
-                Binding::Let { value, whole: false } => {
+                Binding::Let { value, whole: true, .. } => self.resolve(here(value), hops),
+                Binding::Let { value, whole: false, .. } => {
                     let record = self.resolve(here(value), hops)?;
                     self.resolve(self.field_of(record, name)?, hops)
                 }
@@ -109,30 +109,14 @@ impl<'a> Reader<'a> {
         });
         let field = of_name.next().filter(|field| field.path.len() == 1 && field.annotations.is_empty())?;
         // A default is there to be replaced, and two definitions are merged.
-        if field.default || of_name.next().is_some() {
+        if field.ranked || of_name.next().is_some() {
             return None;
         }
         Some(At { file: record.file, id: field.value? })
     }
 
-    /// Whether annotations leave the value as it is: types do, and so do the contracts of built-in kinds.
     fn harmless(&self, at: At<'a>, annotations: &[NodeId]) -> bool {
-        annotations.iter().all(|id| self.is_kube_contract(At { file: at.file, id: *id }))
-    }
-
-    fn is_kube_contract(&self, at: At<'a>) -> bool {
-        match self.trees.expr(at) {
-            Some(Expr::Import(path)) => kube_contracts::is_file(path),
-            Some(Expr::Var(_)) => {
-                match self.trees.scopes(at.file).and_then(|scopes| scopes.of_var(at.id)?.binding) {
-                    Some(Binding::Let { value, whole: true }) => {
-                        self.is_kube_contract(At { file: at.file, id: value })
-                    }
-                    _ => false,
-                }
-            }
-            _ => false,
-        }
+        are_harmless(self.trees, at, annotations)
     }
 
     fn form(&mut self, at: At<'a>, depth: usize) -> Form {
@@ -150,7 +134,9 @@ impl<'a> Reader<'a> {
                 items: items.iter().map(|item| self.tree(here(*item), depth)).collect(),
                 complete: true,
             },
-            Some(Expr::Record { fields, includes, open }) => self.record(at, fields, includes, *open, depth),
+            Some(Expr::Record { fields, includes, open, .. }) => {
+                self.record(at, fields, includes, *open, depth)
+            }
             Some(Expr::If { then, otherwise, .. }) => {
                 Form::Either(vec![self.tree(here(*then), depth), self.tree(here(*otherwise), depth)])
             }
@@ -208,9 +194,11 @@ impl<'a> Reader<'a> {
             ("(+)" | "(*)" | "(/)" | "(%)" | "pow" | "string/length" | "array/length", _) => {
                 Form::Number(None)
             }
-            ("string/concat" | "to_string" | "string/trim" | "string/uppercase" | "string/lowercase", _) => {
-                Form::String(None)
-            }
+            (
+                "string/indented" | "string/concat" | "to_string" | "string/trim" | "string/uppercase"
+                | "string/lowercase",
+                _,
+            ) => Form::String(None),
             ("(==)" | "(<)" | "(<=)" | "(>)" | "(>=)" | "(&&)" | "(||)" | "bool/not", _) => Form::Boolean,
             _ => Form::Unknown,
         }
@@ -249,6 +237,24 @@ impl<'a> Reader<'a> {
             record = record.merge(nested(&names, value));
         }
         record.form
+    }
+}
+
+/// Whether annotations leave the value as it is: types do, and so do the contracts of built-in kinds.
+pub(super) fn are_harmless(trees: &Trees<'_>, at: At<'_>, annotations: &[NodeId]) -> bool {
+    annotations.iter().all(|id| is_kube_contract(trees, At { file: at.file, id: *id }))
+}
+
+fn is_kube_contract(trees: &Trees<'_>, at: At<'_>) -> bool {
+    match trees.expr(at) {
+        Some(Expr::Import(path)) => kube_contracts::is_file(path),
+        Some(Expr::Var(_)) => match trees.scopes(at.file).and_then(|scopes| scopes.of_var(at.id)?.binding) {
+            Some(Binding::Let { value, whole: true, .. }) => {
+                is_kube_contract(trees, At { file: at.file, id: value })
+            }
+            _ => false,
+        },
+        _ => false,
     }
 }
 

@@ -4,7 +4,7 @@
 //! author writes (`let`, imports, merges, calls of local functions) as far as that is plain; where it loses the way,
 //! the places that values carry with them help out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pemdas_core::diagnostic::Span;
 
@@ -33,6 +33,14 @@ pub(super) struct Site<'a> {
     pub(super) name: Option<Span>,
     /// The value; none where only a deeper field is given here.
     pub(super) value: Option<At<'a>>,
+    /// Whether the value has a type or a contract.
+    pub(super) annotated: bool,
+}
+
+/// What an expression leads to, and whether it may lead to something else as well.
+struct Views<'a> {
+    found: Vec<At<'a>>,
+    lost: bool,
 }
 
 /// The syntax of a blueprint.
@@ -43,6 +51,8 @@ pub(super) struct Trees<'a> {
     functions: BTreeMap<Span, At<'a>>,
     sites: BTreeMap<Vec<String>, Vec<Site<'a>>>,
     records: BTreeMap<At<'a>, Vec<String>>,
+    /// Paths below which there may be more than was found.
+    open: BTreeSet<Vec<String>>,
 }
 
 impl<'a> Trees<'a> {
@@ -57,8 +67,8 @@ impl<'a> Trees<'a> {
                 }
             }
         }
-        let mut trees =
-            Self { files, texts, scopes, functions, sites: BTreeMap::new(), records: BTreeMap::new() };
+        let (sites, records, open) = Default::default();
+        let mut trees = Self { files, texts, scopes, functions, sites, records, open };
         if let Some((file, tree)) = files.get_key_value(MAIN) {
             let mut steps = MAX_STEPS;
             trees.index(At { file, id: tree.root }, &mut Vec::new(), &mut steps);
@@ -114,6 +124,19 @@ impl<'a> Trees<'a> {
         self.sites(path).iter().find_map(|site| site.value)
     }
 
+    /// The function literal that a path is defined as, if it is certainly that.
+    pub(super) fn function_of(&self, path: &[String]) -> Option<At<'a>> {
+        if (0..path.len()).any(|depth| self.open.contains(&path[..depth])) {
+            return None;
+        }
+        let mut sites = self.sites(path).iter();
+        let site = sites.next().filter(|site| !site.annotated && sites.next().is_none())?;
+        match self.all_views(site.value?)?.as_slice() {
+            [at] if matches!(self.expr(*at), Some(Expr::Function { .. })) => Some(*at),
+            _ => None,
+        }
+    }
+
     /// The path of the blueprint that a record literal is the value of.
     pub(super) fn path_of_record(&self, record: At<'a>) -> Option<&[String]> {
         self.records.get(&record).map(Vec::as_slice)
@@ -121,56 +144,91 @@ impl<'a> Trees<'a> {
 
     /// What an expression leads to, through names, annotations, merges, branches, imports and local functions.
     pub(super) fn views(&self, at: At<'a>) -> Vec<At<'a>> {
-        let mut found = Vec::new();
-        self.follow(at, MAX_HOPS, &mut found);
-        found
+        self.views_within(at, MAX_HOPS).found
     }
 
-    fn follow(&self, at: At<'a>, hops: usize, found: &mut Vec<At<'a>>) {
-        let (Some(expr), Some(hops)) = (self.expr(at), hops.checked_sub(1)) else { return };
+    /// The same, if it leads to nothing else: nowhere the way was lost, and no contract but the library's stands on it.
+    pub(super) fn all_views(&self, at: At<'a>) -> Option<Vec<At<'a>>> {
+        let views = self.views_within(at, MAX_HOPS);
+        (!views.lost).then_some(views.found)
+    }
+
+    fn follow(&self, at: At<'a>, hops: usize, views: &mut Views<'a>) {
+        let (Some(expr), Some(hops)) = (self.expr(at), hops.checked_sub(1)) else {
+            views.lost = true;
+            return;
+        };
         let here = |id: NodeId| At { file: at.file, id };
         match expr {
-            Expr::Let { body, .. } => self.follow(here(*body), hops, found),
-            Expr::Annotated { inner, .. } => self.follow(here(*inner), hops, found),
+            Expr::Let { body, .. } => self.follow(here(*body), hops, views),
+            Expr::Annotated { inner, annotations, only_contracts } => {
+                let of_library = |it: &NodeId| self.is_of_library(here(*it), hops);
+                views.lost |= !(*only_contracts && annotations.iter().all(of_library));
+                self.follow(here(*inner), hops, views);
+            }
             Expr::Operator { name, operands } if name == "(&)" => {
-                operands.iter().for_each(|operand| self.follow(here(*operand), hops, found));
+                operands.iter().for_each(|operand| self.follow(here(*operand), hops, views));
             }
             Expr::If { then, otherwise, .. } => {
-                self.follow(here(*then), hops, found);
-                self.follow(here(*otherwise), hops, found);
+                self.follow(here(*then), hops, views);
+                self.follow(here(*otherwise), hops, views);
             }
-            Expr::Import(path) => {
-                if let Some((file, tree)) = self.imported(at.file, path) {
-                    self.follow(At { file, id: tree.root }, hops, found);
-                }
-            }
-            Expr::Call { head, .. } => {
-                for function in self.views_within(here(*head), hops) {
-                    if let Some(Expr::Function { body, .. }) = self.expr(function) {
-                        self.follow(At { file: function.file, id: *body }, hops, found);
-                    }
+            Expr::Import(path) => match self.imported(at.file, path) {
+                Some((file, tree)) => self.follow(At { file, id: tree.root }, hops, views),
+                None => views.lost = true,
+            },
+            Expr::Call { head, arguments } => {
+                let heads = self.views_within(here(*head), hops);
+                views.lost |= heads.lost || heads.found.is_empty();
+                for function in heads.found {
+                    let Some(Expr::Function { body, parameters }) = self.expr(function) else {
+                        views.lost = true;
+                        continue;
+                    };
+                    views.lost |= parameters.len() != arguments.len();
+                    self.follow(At { file: function.file, id: *body }, hops, views);
                 }
             }
             Expr::Access { inner, field } => {
-                for value in self.fields_of(here(*inner), &field.text, hops) {
-                    self.follow(value, hops, found);
+                for value in self.fields_of(here(*inner), &field.text, hops, views) {
+                    self.follow(value, hops, views);
                 }
             }
-            Expr::Var(name) => match self.scopes(at.file).and_then(|scopes| scopes.of_var(at.id)?.binding) {
-                Some(Binding::Let { value, whole: true }) => self.follow(here(value), hops, found),
-                Some(Binding::Let { value, whole: false }) => {
-                    for value in self.fields_of(here(value), name, hops) {
-                        self.follow(value, hops, found);
-                    }
+            Expr::Var(name) => self.follow_name(at, name, hops, views),
+            _ => views.found.push(at),
+        }
+    }
+
+    fn follow_name(&self, at: At<'a>, name: &str, hops: usize, views: &mut Views<'a>) {
+        let here = |id: NodeId| At { file: at.file, id };
+        let binding = self.scopes(at.file).and_then(|scopes| scopes.of_var(at.id)?.binding);
+        // A field may be another one in the end, and a field that is taken apart may have got another name.
+        views.lost |= !matches!(binding, Some(Binding::Let { whole: true, annotated: false, .. }));
+        match binding {
+            Some(Binding::Let { value, whole: true, .. }) => self.follow(here(value), hops, views),
+            Some(Binding::Let { value: holder, whole: false, .. } | Binding::Field { record: holder }) => {
+                for value in self.fields_of(here(holder), name, hops, views) {
+                    self.follow(value, hops, views);
                 }
-                Some(Binding::Field { record }) => {
-                    for value in self.fields_of(here(record), name, hops) {
-                        self.follow(value, hops, found);
-                    }
-                }
-                Some(Binding::Parameter { .. } | Binding::Pattern) | None => {}
+            }
+            Some(Binding::Parameter { .. } | Binding::Pattern) | None => {}
+        }
+    }
+
+    /// Whether an expression is something that the library has. Its contracts leave the author's functions as they are.
+    fn is_of_library(&self, at: At<'a>, hops: usize) -> bool {
+        let (Some(expr), Some(hops)) = (self.expr(at), hops.checked_sub(1)) else { return false };
+        let here = |id: NodeId| At { file: at.file, id };
+        match expr {
+            Expr::Import(path) => {
+                self.imported_name(at.file, path).is_some_and(|it| crate::is_library_file(&it))
+            }
+            Expr::Access { inner, .. } => self.is_of_library(here(*inner), hops),
+            Expr::Var(_) => match self.scopes(at.file).and_then(|scopes| scopes.of_var(at.id)?.binding) {
+                Some(Binding::Let { value, annotated: false, .. }) => self.is_of_library(here(value), hops),
+                _ => false,
             },
-            _ => found.push(at),
+            _ => false,
         }
     }
 
@@ -186,23 +244,36 @@ impl<'a> Trees<'a> {
         }
     }
 
-    fn views_within(&self, at: At<'a>, hops: usize) -> Vec<At<'a>> {
-        let mut found = Vec::new();
-        self.follow(at, hops, &mut found);
-        found
+    fn views_within(&self, at: At<'a>, hops: usize) -> Views<'a> {
+        let mut views = Views { found: Vec::new(), lost: false };
+        self.follow(at, hops, &mut views);
+        views
     }
 
     /// The values of a field of what an expression leads to, where the field is defined as a whole.
-    fn fields_of(&self, at: At<'a>, name: &str, hops: usize) -> Vec<At<'a>> {
+    fn fields_of(&self, at: At<'a>, name: &str, hops: usize, views: &mut Views<'a>) -> Vec<At<'a>> {
         let mut values = Vec::new();
-        for view in self.views_within(at, hops) {
-            if let Some(Expr::Record { fields, .. }) = self.expr(view) {
-                let of_name = fields
-                    .iter()
-                    .filter(|field| matches!(field.path.as_slice(), [Some(only)] if only.text == name));
-                values.extend(of_name.filter_map(|field| field.value).map(|id| At { file: view.file, id }));
+        let holders = self.views_within(at, hops);
+        views.lost |= holders.lost;
+        for view in holders.found {
+            let Some(Expr::Record { fields, includes, .. }) = self.expr(view) else {
+                views.lost = true;
+                continue;
+            };
+            views.lost |= includes.iter().any(|include| include.text == name);
+            for field in fields {
+                match field.path.as_slice() {
+                    [Some(only)] if only.text == name => {
+                        views.lost |= field.annotated || field.value.is_none();
+                        values.extend(field.value.map(|id| At { file: view.file, id }));
+                    }
+                    [Some(first), ..] => views.lost |= first.text == name,
+                    // A computed name may be any.
+                    _ => views.lost = true,
+                }
             }
         }
+        views.lost |= values.is_empty();
         values
     }
 
@@ -230,14 +301,26 @@ impl<'a> Trees<'a> {
         if path.len() >= MAX_PATH {
             return;
         }
-        for view in self.views(at) {
-            let Some(left) = steps.checked_sub(1) else { return };
+        let views = self.views_within(at, MAX_HOPS);
+        if views.lost {
+            self.open.insert(path.clone());
+        }
+        for view in views.found {
+            let Some(left) = steps.checked_sub(1) else {
+                self.open.insert(Vec::new());
+                return;
+            };
             *steps = left;
             match self.expr(view) {
                 Some(Expr::Record { fields, includes, .. }) => {
                     self.records.entry(view).or_insert_with(|| path.clone());
                     for include in includes {
-                        self.add_site(path, &include.text, Site { name: include.span.clone(), value: None });
+                        self.add_site(
+                            path,
+                            &include.text,
+                            Site { name: include.span.clone(), value: None, annotated: false },
+                        );
+                        self.open.insert(path.iter().chain([&include.text]).cloned().collect());
                     }
                     for field in fields {
                         self.index_field(view.file, field, path, steps);
@@ -248,11 +331,17 @@ impl<'a> Trees<'a> {
                     for item in items {
                         let item = At { file: view.file, id: *item };
                         if let Some(Expr::String(text)) = self.expr(item) {
-                            self.add_site(path, text, Site { name: self.span(item), value: None });
+                            self.add_site(
+                                path,
+                                text,
+                                Site { name: self.span(item), value: None, annotated: false },
+                            );
                         }
                     }
                 }
-                _ => {}
+                _ => {
+                    self.open.insert(path.clone());
+                }
             }
         }
     }
@@ -266,11 +355,18 @@ impl<'a> Trees<'a> {
     ) {
         let depth = path.len();
         for (position, name) in field.path.iter().enumerate() {
-            let Some(name) = name else { break };
+            let Some(name) = name else {
+                self.open.insert(path.clone());
+                break;
+            };
             let last = position + 1 == field.path.len();
             let value = field.value.filter(|_| last).map(|id| At { file, id });
-            self.add_site(path, &name.text, Site { name: name.span.clone(), value });
+            let annotated = last && field.annotated;
+            self.add_site(path, &name.text, Site { name: name.span.clone(), value, annotated });
             path.push(name.text.clone());
+            if annotated {
+                self.open.insert(path.clone());
+            }
             if let Some(value) = value {
                 self.index(value, path, steps);
             }

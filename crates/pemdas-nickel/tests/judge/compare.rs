@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::known::CLOSED_EDGES_ARE_SAID_FIRST;
 use super::outcome::{Fate, Outcome, Slot};
 
 /// The first difference, in words.
@@ -67,6 +68,8 @@ pub(super) fn disorder(
 fn fate(slot: &Slot, right: Option<&Fate>, is: Option<&Fate>) -> Option<String> {
     let same = match (right, is) {
         (Some(Fate::Empty), _) => true,
+        // Neither makes anything. The engine says first that a function fails.
+        (Some(Fate::Waits(_)), Some(Fate::Fails)) if !CLOSED_EDGES_ARE_SAID_FIRST => true,
         // Whatever is said of it, it is not said to be ready.
         (Some(Fate::Perhaps), is) => is != Some(&Fate::Ready),
         (Some(Fate::Ready), is) => is == Some(&Fate::Ready),

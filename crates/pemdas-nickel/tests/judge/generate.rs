@@ -105,7 +105,12 @@ fn node(at: usize, earlier: &[Node], dice: &mut Dice) -> Node {
         }
         14 => {
             let label = any(Sort::Label, 1, &Scope::the(), dice);
-            (Body::Select { label, namespace: None }, None, None)
+            let namespace = match dice.below(3) {
+                0 => None,
+                1 => Some(Expression::place(dice)),
+                _ => Some(Expression::Word("*".to_owned())),
+            };
+            (Body::Select { label, namespace }, None, None)
         }
         _ => (Body::Absent { name: Expression::gone(dice) }, None, None),
     };

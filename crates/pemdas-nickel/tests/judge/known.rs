@@ -8,3 +8,6 @@ pub(super) const ORDER_IS_PASSED_ON: bool = false;
 
 /// `any_of [Any, Absent]` holds while a needed precursor is not made yet.
 pub(super) const ABSENCE_HOLDS_OF_NOTHING: bool = false;
+
+/// Where a node waits for one whose members cannot be computed, the engine says that it waits (seed 17 says that it fails).
+pub(super) const CLOSED_EDGES_ARE_SAID_FIRST: bool = false;

@@ -105,7 +105,7 @@ impl Pack {
         }
         let written = match (self.form, &self.output) {
             (Form::Yaml, None) => {
-                terminal::say(&bundle.yaml());
+                terminal::hand_over(&bundle.yaml());
                 Ok(())
             }
             (Form::Yaml, Some(file)) => files::write(&[(file.clone(), bundle.yaml())], self.force),

@@ -51,13 +51,13 @@ impl Check {
         }
         let checked: Vec<Checked> =
             self.paths.iter().flat_map(|path| input::read(path)).map(load::check).collect();
-        let text = match self.output {
-            Format::Text => render::text::blueprints(&checked, colour.on_stdout()),
-            Format::Json => render::json::blueprints(&checked),
-            Format::Sarif => render::sarif::blueprints(&checked),
-            Format::Github => render::github::blueprints(&checked),
-        };
-        terminal::say(&text);
+        match self.output {
+            Format::Text => terminal::say(&render::text::blueprints(&checked, colour.on_stdout())),
+            Format::Json => terminal::hand_over(&render::json::blueprints(&checked)),
+            Format::Sarif => terminal::hand_over(&render::sarif::blueprints(&checked)),
+            // It becomes part of a log that people read.
+            Format::Github => terminal::say(&render::github::blueprints(&checked)),
+        }
         let outcome = |it: &Checked| match it.worst() {
             _ if it.given.unreadable => Outcome::CouldNotRun,
             Some(Severity::Error) => Outcome::Problems,

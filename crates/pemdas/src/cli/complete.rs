@@ -57,7 +57,7 @@ fn for_kubectl(words: Vec<OsString>) {
         }
         text.push('\n');
     }
-    crate::terminal::say(&format!("{text}:{}\n", if goes_on { 6 } else { 4 }));
+    crate::terminal::hand_over(&format!("{text}:{}\n", if goes_on { 6 } else { 4 }));
 }
 
 /// KIND/NAME, or KIND.

@@ -99,7 +99,9 @@ impl Crds {
             outcome = outcome.max(told(&one.checked, colour));
             found.definitions.append(&mut one.definitions);
         }
-        terminal::say(&self.shown(&found));
+        let for_people = self.output != Some(Format::Json) && (self.gap || self.against.is_some());
+        let say = if for_people { terminal::say } else { terminal::hand_over };
+        say(&self.shown(&found));
         outcome
     }
 

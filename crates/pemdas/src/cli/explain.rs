@@ -64,14 +64,15 @@ pub(super) enum Format {
 impl Format {
     /// Prints a document, or the text.
     pub(super) fn say(self, document: impl FnOnce() -> Value, text: impl FnOnce() -> String) {
-        terminal::say(&match self {
-            Self::Text => text(),
-            Self::Json => format!("{:#}\n", document()),
+        match self {
+            Self::Text => terminal::say(&text()),
+            Self::Json => terminal::hand_over(&format!("{:#}\n", document())),
             Self::Yaml => {
                 let document = document();
-                serde_saphyr::to_string(&document).unwrap_or_else(|_| format!("{document:#}\n"))
+                let yaml = serde_saphyr::to_string(&document);
+                terminal::hand_over(&yaml.unwrap_or_else(|_| format!("{document:#}\n")));
             }
-        });
+        }
     }
 }
 

@@ -33,7 +33,7 @@ impl Completions {
         };
         let mut text = Vec::new();
         match shell.write_registration(ASKED, "pemdas", "pemdas", "pemdas", &mut text) {
-            Ok(()) => terminal::say(&String::from_utf8_lossy(&text)),
+            Ok(()) => terminal::hand_over(&String::from_utf8_lossy(&text)),
             Err(why) => return could_not_run(&why.to_string(), None),
         }
         Outcome::Clean

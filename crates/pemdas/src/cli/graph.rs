@@ -83,12 +83,12 @@ impl Graph {
     }
 
     fn draw(&self, picture: &Picture, colour: Colour) {
-        terminal::say(&match self.output {
-            Format::Text => draw::text::picture(picture, colour.on_stdout()),
-            Format::Dot => draw::dot::picture(picture),
-            Format::Mermaid => draw::mermaid::picture(picture),
-            Format::Svg => draw::svg::picture(picture),
-            Format::Json => draw::json::picture(picture),
-        });
+        match self.output {
+            Format::Text => terminal::say(&draw::text::picture(picture, colour.on_stdout())),
+            Format::Dot => terminal::hand_over(&draw::dot::picture(picture)),
+            Format::Mermaid => terminal::hand_over(&draw::mermaid::picture(picture)),
+            Format::Svg => terminal::hand_over(&draw::svg::picture(picture)),
+            Format::Json => terminal::hand_over(&draw::json::picture(picture)),
+        }
     }
 }

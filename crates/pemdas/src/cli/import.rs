@@ -121,7 +121,7 @@ impl Import {
         };
         let stored = match &self.output {
             None => {
-                terminal::say(&imported.source);
+                terminal::hand_over(&imported.source);
                 None
             }
             Some(target) => match import::store(&imported, target, self.force) {

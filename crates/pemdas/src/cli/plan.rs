@@ -160,10 +160,10 @@ impl Plan {
         let namespace = one.then(|| session.namespace());
         let fleet = live.fleet(namespace, |done, total| {
             if done % 50 == 0 && total > 50 && colour.on_stderr() {
-                terminal::remark(&format!("\r{done} of {total} instances planned"));
+                terminal::progress(&format!("{done} of {total} instances planned"));
             }
             if done == total && total > 50 && colour.on_stderr() {
-                terminal::remark("\r\u{1b}[K");
+                terminal::progress("");
             }
         });
         let fleet = fleet.map_err(|lost| told(&lost))?;

@@ -66,9 +66,6 @@ pub(super) struct Wanted {
     /// All instances are in this namespace; may be given several times
     #[arg(long, value_name = "NAMESPACE", value_parser = name)]
     only_in: Vec<String>,
-    /// Pemdas runs outside of the cluster: it asks Services through the API server
-    #[arg(long)]
-    outside: bool,
     /// The account of Pemdas
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = account, default_value = "pemdas-system/pemdas")]
     operator: (String, String),
@@ -138,7 +135,6 @@ impl Default for Wanted {
             name: None,
             service_account: None,
             only_in: Vec::new(),
-            outside: false,
             operator: ("pemdas-system".to_owned(), "pemdas".to_owned()),
             resource: Vec::new(),
         }
@@ -153,7 +149,7 @@ impl Wanted {
         definitions: Policy,
         colour: Colour,
     ) -> Result<(Whom, Rights), Outcome> {
-        let setting = Setting { definitions, proxied: self.outside };
+        let setting = Setting { definitions };
         let served: BTreeMap<_, _> = self.resource.iter().cloned().collect();
         let broken = checked.worst() == Some(Severity::Error);
         let rights = (!broken).then(|| roles::rights_of(checked, setting, &served)).flatten();
@@ -206,7 +202,7 @@ impl Rbac {
         };
         let roles = whom.roles(&rights);
         let blueprint = checked.blueprint.as_ref().map(|it| it.name.as_str()).unwrap_or_default();
-        terminal::say(&match self.output {
+        terminal::hand_over(&match self.output {
             Format::Yaml => roles::text::manifest(&whom, blueprint, &roles),
             Format::Json => list(&whom, &roles),
         });

@@ -1,14 +1,13 @@
 //! `pemdas run`: the operator itself.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, net::SocketAddr, sync::Arc, time::Duration};
 
 use clap::Args;
 use pemdas_kube::{
-    connect::{Connection, in_a_pod},
-    key,
+    connect::Connection,
+    key::{self, NoKey},
     machine::Machine,
     metrics::Metrics,
-    report::Way,
 };
 use tokio::{
     net::TcpListener,
@@ -48,9 +47,6 @@ pub(super) struct Run {
     /// Serve /healthz, /readyz and /metrics at this address
     #[arg(long, value_name = "ADDRESS:PORT", env = "PEMDAS_LISTEN")]
     listen: Option<SocketAddr>,
-    /// The domain of the cluster's names
-    #[arg(long, value_name = "DOMAIN", default_value = "cluster.local")]
-    cluster_domain: String,
     /// How many seconds pass between two questions to a Service whose response is a status
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     report_every: u64,
@@ -87,7 +83,6 @@ impl Run {
             recheck: 300,
             alone: true,
             listen: None,
-            cluster_domain: "cluster.local".to_owned(),
             report_every: 1,
             log_format: LogFormat::Text,
             cluster,
@@ -104,6 +99,20 @@ impl Run {
         }
     }
 
+    /// What helps where there are no keys.
+    fn about_keys(&self, why: &NoKey) -> String {
+        match why {
+            NoKey::Lost { namespace, name, .. } => format!(
+                "restore this Secret from a backup: without it Pemdas can tell neither what it made nor what was done. \
+                 To give all of that up, create the Secret empty: kubectl create secret generic {name} -n {namespace}"
+            ),
+            _ => format!(
+                "create the namespace {} first, or name another with --own-namespace",
+                self.own_namespace
+            ),
+        }
+    }
+
     async fn operate(
         &self,
         connection: Connection,
@@ -112,15 +121,10 @@ impl Run {
         stop: impl Future<Output = ()>,
     ) -> Outcome {
         let client = connection.client;
-        let secret = match key::read_or_make(&client, &self.own_namespace).await {
-            Ok(key) => key,
-            Err(why) => {
-                let hint = format!(
-                    "create the namespace {} first, or name another with --own-namespace",
-                    self.own_namespace
-                );
-                return could_not_run(&why.to_string(), Some(&hint));
-            }
+        let namespaces: BTreeSet<String> = self.namespaces.iter().cloned().collect();
+        let keys = match key::read_or_make(&client, &self.own_namespace, &namespaces).await {
+            Ok(keys) => keys,
+            Err(why) => return could_not_run(&why.to_string(), Some(&self.about_keys(&why))),
         };
         let (ready, waits_for) = watch::channel(vec!["the operator starts".to_owned()]);
         let (stop_serving, stopped_serving) = oneshot::channel::<()>();
@@ -129,14 +133,12 @@ impl Run {
             Err(why) => return could_not_run(&format!("the address cannot be served: {why}"), None),
         };
         tracing::info!(server = connection.server, "the operator starts");
-        let way = if in_a_pod() { Way::Names(self.cluster_domain.clone()) } else { Way::Proxy };
         let wanted = Wanted {
-            namespaces: self.namespaces.iter().cloned().collect(),
-            secret,
+            namespaces,
+            keys,
             recheck: Duration::from_secs(self.recheck),
             lease_in: (!self.alone).then(|| self.own_namespace.clone()),
             process: process_name(),
-            way,
             report_every: Duration::from_secs(self.report_every),
             machine: Machine::real(),
         };
@@ -169,7 +171,9 @@ impl Run {
     }
 
     pub(super) fn log(&self, colour: Colour) {
-        let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+        let mut filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+        // It would write down each path that is requested, and the name of an object may be a value of a Secret.
+        filter = "kube_client=info".parse().map_or(filter.clone(), |it| filter.add_directive(it));
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
         let _set = match self.log_format {
             LogFormat::Json => log.json().try_init(),

@@ -139,8 +139,8 @@ impl Test {
         let flat = || results.iter().flat_map(|it| &it.1);
         let failed = flat().filter(|it| !it.passed()).count();
         match self.output {
-            Format::Json => terminal::say(&report::json(&results)),
-            Format::Junit => terminal::say(&report::junit(&results)),
+            Format::Json => terminal::hand_over(&report::json(&results)),
+            Format::Junit => terminal::hand_over(&report::junit(&results)),
             Format::Text => {
                 for (checked, some) in &results {
                     for it in some.iter().filter(|it| !it.passed()) {

@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
+use pemdas_core::diagnostic::Diagnostic;
 use serde_json::{Value, json};
 
 use super::{
     examples::{EXAMPLES, Source},
     script::{FILE, Script},
 };
-use crate::input::{self, Given, Place};
+use crate::input::{self, Given, MAX_FOLDER, Place, Within};
 
 /// What the blueprint may do.
 pub(crate) const ACCESS: &str = "access.yaml";
@@ -85,14 +86,20 @@ fn of_example(example: &Source) -> Result<Play, Nothing> {
 
 fn of_folder(folder: &Path) -> Result<Play, Nothing> {
     let mut manifests = BTreeMap::new();
-    for (within, prefix) in [(folder.to_owned(), ""), (folder.join("sample"), "sample/")] {
-        for path in fs::read_dir(within).into_iter().flatten().flatten().map(|it| it.path()) {
+    let unread = |problem: Box<Diagnostic>| Nothing::new(problem.message);
+    let within = Within::new(folder, MAX_FOLDER).map_err(unread)?;
+    for (part, prefix) in [(folder.to_owned(), ""), (folder.join("sample"), "sample/")] {
+        if !within.has_folder(&part).map_err(unread)? {
+            continue;
+        }
+        for path in fs::read_dir(part).into_iter().flatten().flatten().map(|it| it.path()) {
             let is_manifest = path.extension().is_some_and(|it| it == "yaml" || it == "yml" || it == "json");
             let Some(name) = path.file_name().and_then(|it| it.to_str()).filter(|_| is_manifest) else {
                 continue;
             };
-            let text = input::text_of(&path).map_err(|problem| Nothing::new(problem.message))?;
-            manifests.insert(format!("{prefix}{name}"), text);
+            if let Some(text) = within.text(&path).map_err(unread)? {
+                manifests.insert(format!("{prefix}{name}"), text);
+            }
         }
     }
     let given = input::read(folder).into_iter().next().unwrap_or_default();

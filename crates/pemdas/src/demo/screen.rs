@@ -7,7 +7,7 @@ use super::{
     lines::Told,
     watch::Watched,
 };
-use crate::terminal::{Colour, Style};
+use crate::terminal::{Colour, Style, printable};
 
 pub(crate) use super::frame::Stage;
 
@@ -37,9 +37,10 @@ impl Screen {
     pub(crate) fn begin(&mut self, stage: &Stage<'_>) {
         if let Self::Lines(_) = self {
             let name = &stage.picture.name;
-            put(&format!("{name} on a simulated cluster; KUBECONFIG={}\n", stage.kubeconfig.display()));
+            let at = stage.kubeconfig.display();
+            put(&printable(&format!("{name} on a simulated cluster; KUBECONFIG={at}\n")));
             for attempt in stage.attempts {
-                put(&format!("  try: {}  # {}\n", attempt.run, attempt.then));
+                put(&printable(&format!("  try: {}  # {}\n", attempt.run, attempt.then)));
             }
         }
     }
@@ -47,12 +48,14 @@ impl Screen {
     /// Shows how it is now. Whether anybody can see it: whoever has gone away need not be shown more.
     pub(crate) fn show(&mut self, stage: &Stage<'_>, watched: &Watched<'_>) -> bool {
         match self {
-            Self::Lines(told) => told.news(watched).into_iter().all(|line| put(&format!("{line}\n"))),
+            Self::Lines(told) => {
+                told.news(watched).into_iter().all(|line| put(&printable(&format!("{line}\n"))))
+            }
             Self::Terminal(style) => {
                 let (width, height) = size();
                 let mut out = "\u{1b}[H".to_owned();
                 for line in frame::lines(stage, watched, width, height.saturating_sub(1)) {
-                    out.push_str(&format!("{}\u{1b}[K\r\n", line.cut(width, *style)));
+                    out.push_str(&format!("{}\u{1b}[K\r\n", printable(&line.cut(width, *style))));
                 }
                 out.push_str("\u{1b}[J");
                 put(&out)
@@ -65,7 +68,7 @@ impl Screen {
         if let Self::Terminal(style) = self {
             let (width, _) = size();
             let last: Vec<Line> = frame::story(stage, watched);
-            let text: Vec<String> = last.iter().map(|it| it.cut(width, style)).collect();
+            let text: Vec<String> = last.iter().map(|it| printable(&it.cut(width, style))).collect();
             drop(self);
             put(&format!("{}\n", text.join("\n").trim_end()));
         }

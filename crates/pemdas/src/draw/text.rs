@@ -5,41 +5,19 @@ use std::collections::BTreeSet;
 use pemdas_core::graph::AlsoOrigin;
 
 use super::{Item, Need, Picture, Role, Wait};
+use crate::terminal::Style;
 
-/// A way to set words off; nothing without colour.
-struct Style {
-    colour: bool,
-}
-
-impl Style {
-    fn bold(&self, text: &str) -> String {
-        self.paint("1", text)
-    }
-
-    fn dim(&self, text: &str) -> String {
-        self.paint("2", text)
-    }
-
-    fn name(&self, item: &Item, text: &str) -> String {
-        self.paint(
-            match item.role {
-                Role::Root => "1;35",
-                Role::Template => "36",
-                Role::Observe => "32",
-                Role::Absent => "31",
-                Role::Value => "33",
-            },
-            text,
-        )
-    }
-
-    fn paint(&self, code: &str, text: &str) -> String {
-        if self.colour && !text.is_empty() {
-            format!("\u{1b}[{code}m{text}\u{1b}[0m")
-        } else {
-            text.to_owned()
-        }
-    }
+fn name_of(style: Style, item: &Item, text: &str) -> String {
+    style.paint(
+        match item.role {
+            Role::Root => "1;35",
+            Role::Template => "36",
+            Role::Observe => "32",
+            Role::Absent => "31",
+            Role::Value => "33",
+        },
+        text,
+    )
 }
 
 /// The whole picture.
@@ -49,16 +27,16 @@ pub(crate) fn picture(picture: &Picture, colour: bool) -> String {
     let mut out = format!("{}\n", style.bold(&format!("{}{subject}", picture.name)));
     out.push_str(&format!("\n{}\n", style.bold("What is needed (Also)")));
     for root in &picture.roots {
-        tree(picture, root, &style, &mut out);
+        tree(picture, root, style, &mut out);
     }
     out.push_str(&format!("\n{}\n", style.bold("What comes after what (Sequence)")));
-    order(picture, &style, &mut out);
-    states(picture, &style, &mut out);
+    order(picture, style, &mut out);
+    states(picture, style, &mut out);
     out
 }
 
 /// What a plan says of the nodes that wait, and what its words mean.
-fn states(picture: &Picture, style: &Style, out: &mut String) {
+fn states(picture: &Picture, style: Style, out: &mut String) {
     let waiting: Vec<_> = picture
         .items
         .iter()
@@ -84,7 +62,7 @@ fn states(picture: &Picture, style: &Style, out: &mut String) {
     }
 }
 
-fn described(item: &Item, style: &Style) -> String {
+fn described(item: &Item, style: Style) -> String {
     let subtitle = item.subtitle();
     let gap = if subtitle.is_empty() { "" } else { "  " };
     let state = item
@@ -92,10 +70,10 @@ fn described(item: &Item, style: &Style) -> String {
         .as_ref()
         .map(|it| format!("  {}", style.paint(it.mood.colours().ansi, &format!("[{}]", it.words))));
     let state = state.unwrap_or_default();
-    format!("{}{gap}{}{state}", style.name(item, &item.name), style.dim(&subtitle))
+    format!("{}{gap}{}{state}", name_of(style, item, &item.name), style.dim(&subtitle))
 }
 
-fn tree(picture: &Picture, root: &str, style: &Style, out: &mut String) {
+fn tree(picture: &Picture, root: &str, style: Style, out: &mut String) {
     if let Some(item) = picture.item(root) {
         out.push_str(&format!("  {}\n", described(item, style)));
     }
@@ -107,7 +85,7 @@ fn branch(
     picture: &Picture,
     from: &str,
     indent: &str,
-    style: &Style,
+    style: Style,
     drawn: &mut BTreeSet<String>,
     out: &mut String,
 ) {
@@ -126,7 +104,7 @@ fn branch(
         let (fork, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
         let again = drawn.contains(&need.to);
         let known = if again { style.dim("  (above)") } else { String::new() };
-        let said = if again { style.name(item, &item.name) } else { described(item, style) };
+        let said = if again { name_of(style, item, &item.name) } else { described(item, style) };
         out.push_str(&format!("{indent}{}{said}{known}{}\n", style.dim(fork), remarks(need, style)));
         if drawn.insert(need.to.clone()) {
             branch(picture, &need.to, &format!("{indent}{}", style.dim(below)), style, drawn, out);
@@ -134,7 +112,7 @@ fn branch(
     }
 }
 
-fn remarks(need: &Need, style: &Style) -> String {
+fn remarks(need: &Need, style: Style) -> String {
     let mut parts = Vec::new();
     match need.origin {
         AlsoOrigin::Deleting => parts.push("on deletion".to_owned()),
@@ -155,7 +133,7 @@ fn remarks(need: &Need, style: &Style) -> String {
     }
 }
 
-fn order(picture: &Picture, style: &Style, out: &mut String) {
+fn order(picture: &Picture, style: Style, out: &mut String) {
     let ordered = |item: &&Item| {
         item.step.is_none() || picture.waits.iter().any(|wait| wait.from == item.name || wait.to == item.name)
     };
@@ -175,7 +153,7 @@ fn order(picture: &Picture, style: &Style, out: &mut String) {
         let line = format!(
             "{}  {}  {}  {}",
             style.bold(&format!("{margin:>4}")),
-            style.name(item, &name),
+            name_of(style, item, &name),
             style.dim(&subtitle),
             lines.next().unwrap_or_default()
         );
@@ -189,7 +167,7 @@ fn order(picture: &Picture, style: &Style, out: &mut String) {
         .items
         .iter()
         .filter(|item| item.role != Role::Root && !items.iter().any(|it| it.name == item.name))
-        .map(|item| style.name(item, &item.name))
+        .map(|item| name_of(style, item, &item.name))
         .collect();
     if !free.is_empty() {
         out.push_str(&format!("  {} {}\n", style.dim("at any time:"), free.join(", ")));

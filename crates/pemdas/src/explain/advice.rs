@@ -46,6 +46,10 @@ fn of_reason(instance: &Instance, slot: &Slot, node: &Node, text: &str) -> Optio
             "conflict = 'Force on {name} takes these fields, conflict = 'Yield leaves them; or the other manager lets go of them"
         ),
         "Contended" => format!("find out who writes to {object} besides Pemdas, and let one of them decide"),
+        "Recreated" if rest.contains("came back") => {
+            let object = rest.split(" was deleted").next().unwrap_or(&object);
+            format!("find out who creates {object} again and again, and let one of the two decide")
+        }
         "Recreated" => {
             format!("find out who deletes {object}; a Job that ends and is cleaned up belongs into a once")
         }
@@ -60,10 +64,10 @@ fn of_reason(instance: &Instance, slot: &Slot, node: &Node, text: &str) -> Optio
         "Failed" => format!("look at {object}: it goes on by itself when it is mended"),
         "Superseded" => format!("wait until {object} has ended, or delete it"),
         "Error" | "DoesNotSettle" => format!("mend {name} in the blueprint {blueprint}"),
-        "Unreadable" => {
-            "put the annotation pemdas.dev/claim back as it was, or take the label pemdas.dev/root off"
-                .to_owned()
+        "ClaimInvalid" => {
+            format!("delete or rename {object}, or restore its annotation pemdas.dev/claim from a backup")
         }
+        "Unreadable" => "restore the ledger (the Secret pemdas-ledger-...) from a backup".to_owned(),
         "DeletionBlocked" => {
             format!("go on without the nodes of the deletion: {}", annotate("skip-deletion=yes"))
         }

@@ -133,7 +133,7 @@ impl<'a> Explainer<'a> {
         let nobodys = |note: String| Explained::Nobodys { object: live.key.clone(), notes: vec![note] };
         let Some(claim) = merge::claim(live) else {
             return Ok(nobodys(
-                "it has the label pemdas.dev/root, and its annotation pemdas.dev/claim cannot be read: Pemdas leaves it alone"
+                "it has the label pemdas.dev/root, and its annotation pemdas.dev/claim cannot be read: Pemdas ignores it"
                     .to_owned(),
             ));
         };

@@ -6,7 +6,7 @@ use pemdas_core::{
     decide::{Decision, Mode},
     ledger::Slot,
     plan::Step,
-    world::{CLAIM_ANNOTATION, Claim, Live, ObjectKey, Owner, World, owner},
+    world::{CLAIM_ANNOTATION, Claim, Live, ObjectKey, Owner, Seal, World, owner},
 };
 use serde_json::Value;
 
@@ -131,7 +131,7 @@ pub(super) fn as_told<'a>(
 fn objects<'a>(all: impl Iterator<Item = &'a Live>, instance: &str) -> BTreeMap<Slot, Vec<ObjectKey>> {
     let mut found: BTreeMap<Slot, Vec<ObjectKey>> = BTreeMap::new();
     for live in all {
-        if let Owner::Us(claim) = owner(live, instance) {
+        if let Owner::Us(claim) = owner(live, instance, &Seal::Unverified) {
             found.entry(Slot::new(&claim.node, &claim.member)).or_default().push(live.key.clone());
             if let Some(state) = &claim.state {
                 found.entry(Slot::new(state, &claim.member)).or_default().push(live.key.clone());

@@ -15,6 +15,7 @@ use super::{Gathered, prove};
 use crate::files;
 use crate::input::Given;
 use crate::load::{self, Checked};
+use crate::workers::{self, Pace};
 
 /// What was added.
 #[derive(Debug)]
@@ -205,7 +206,9 @@ fn edited(given: &Given, draft: &Draft, version: &str) -> Result<BTreeMap<String
         path(&["nodes", &draft.root, "also"]),
         path(&["kinds", &draft.kind, "versions", version, "spec"]),
     ];
-    let found = openings(&sources, &paths);
+    let evaluator = workers::evaluator(&sources, Pace::Usual)
+        .map_err(|_| cannot("the blueprint cannot be read", "`pemdas check` says why"))?;
+    let found = openings(&evaluator, &sources, &paths);
     let [nodes, root, also, spec] = found.as_slice() else { return Err(cannot("nothing is found", "")) };
     let missing = |what: &str| {
         let hint = "it is made by a function, a merge or an import of something else: write it as a record, or import into a new blueprint and move the nodes by hand";

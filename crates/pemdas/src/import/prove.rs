@@ -4,12 +4,13 @@ use pemdas_core::blueprint::{Blueprint, Body, RootTarget};
 use pemdas_core::diagnostic::{Diagnostic, Severity};
 use pemdas_core::evaluate::{Answer, Form, question};
 use pemdas_core::import::{Draft, codes};
-use pemdas_nickel::{InProcess, Renderer};
+use pemdas_nickel::Renderer;
 use serde_json::{Value, json};
 
 use super::into;
 use crate::input::{Given, MAIN, Place};
 use crate::load::{self, Checked};
+use crate::workers::Evaluation;
 
 /// The blueprint as it was looked at, and what it does not give again. One with errors of its own gives nothing: they are told.
 pub(super) fn prove(draft: &Draft, source: &str) -> (Checked, Vec<Diagnostic>) {
@@ -54,7 +55,7 @@ pub(super) fn added(draft: &Draft, before: &Blueprint, given: Given) -> (Checked
 
 /// Which objects the nodes of a draft do not give for a root.
 fn given_again(
-    renderer: &Renderer<InProcess>,
+    renderer: &Renderer<Evaluation>,
     blueprint: &Blueprint,
     draft: &Draft,
     root: &Value,

@@ -1,11 +1,11 @@
 //! Blueprints as files: a main file, and whatever it imports from its own directory.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, io, path::Path};
 
 use pemdas_core::diagnostic::Diagnostic;
 use pemdas_nickel::imported_files;
 
-use super::{Given, MAIN, NO_MAIN, UNREADABLE, shown, text_of};
+use super::{Given, MAIN, MAX_FOLDER, NO_MAIN, Within, cannot_read, shown};
 use crate::input::Place;
 
 /// How many files a blueprint may have on disk; what a ConfigMap holds is checked later.
@@ -31,35 +31,57 @@ pub(super) fn directory(folder: &Path) -> Given {
 }
 
 pub(super) fn file(main: &Path) -> Given {
-    let folder = main.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    blueprint(shown(main), folder, main)
+    blueprint(shown(main), parent(main), main)
+}
+
+/// The folder that a file is in, as it was named.
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The text of a file that was named, and is really in the folder in which it was.
+pub(super) fn text_within(path: &Path) -> Result<String, Box<Diagnostic>> {
+    needed(&Within::new(parent(path), MAX_FOLDER)?, path)
+}
+
+fn needed(within: &Within, path: &Path) -> Result<String, Box<Diagnostic>> {
+    let gone = || Box::new(cannot_read(&shown(path), &io::ErrorKind::NotFound.into()));
+    within.text(path)?.ok_or_else(gone)
 }
 
 /// The main file and what it reaches by imports, read only from below its own directory.
 fn blueprint(title: String, folder: &Path, main: &Path) -> Given {
     let mut given = Given { title: title.clone(), ..Given::default() };
-    match text_of(main) {
+    let within = match Within::new(folder, MAX_FOLDER) {
+        Ok(within) => within,
+        Err(problem) => return Given::unreadable(title, *problem),
+    };
+    match needed(&within, main) {
         Ok(text) => given.add(MAIN, text, Place::file(shown(main))),
         Err(problem) => return Given::unreadable(title, *problem),
     }
-    gather(&mut given, folder, vec![MAIN.to_owned()]);
+    gather(&mut given, &within, folder, vec![MAIN.to_owned()]);
     given
 }
 
 /// Adds files that lie beside a blueprint, by their names within its folder, and what they import.
 pub(crate) fn add(given: &mut Given, folder: &Path, names: &[String]) {
+    let within = match Within::new(folder, MAX_FOLDER) {
+        Ok(within) => within,
+        Err(problem) => return given.diagnostics.push(*problem),
+    };
     for name in names {
-        match text_of(&folder.join(name)) {
-            Ok(text) => given.add(name, text, Place::file(shown(&folder.join(name)))),
+        let path = folder.join(name);
+        match needed(&within, &path) {
+            Ok(text) => given.add(name, text, Place::file(shown(&path))),
             Err(problem) => given.diagnostics.push(*problem),
         }
     }
-    gather(given, folder, names.to_vec());
+    gather(given, &within, folder, names.to_vec());
 }
 
 /// Adds whatever these files reach by imports.
-fn gather(given: &mut Given, folder: &Path, mut open: Vec<String>) {
-    let Ok(root) = fs::canonicalize(folder) else { return };
+fn gather(given: &mut Given, within: &Within, folder: &Path, mut open: Vec<String>) {
     let mut seen: BTreeSet<String> = given.files.keys().cloned().collect();
     while let Some(importer) = open.pop() {
         let targets =
@@ -69,30 +91,15 @@ fn gather(given: &mut Given, folder: &Path, mut open: Vec<String>) {
                 continue;
             }
             let path = folder.join(&name);
-            match lies_below(&root, &path) {
+            match within.text(&path) {
                 // What is not there is said where it is imported.
-                None => continue,
-                Some(false) => given.diagnostics.push(leads_out(&path)),
-                Some(true) => match text_of(&path) {
-                    Ok(text) => {
-                        given.add(&name, text, Place::file(shown(&path)));
-                        open.push(name);
-                    }
-                    Err(problem) => given.diagnostics.push(*problem),
-                },
+                Ok(None) => {}
+                Ok(Some(text)) => {
+                    given.add(&name, text, Place::file(shown(&path)));
+                    open.push(name);
+                }
+                Err(problem) => given.diagnostics.push(*problem),
             }
         }
     }
-}
-
-/// Whether a file is really below the root, whatever links lead to it; none if there is no such file.
-fn lies_below(root: &Path, path: &Path) -> Option<bool> {
-    let real = fs::canonicalize(path).ok()?;
-    // A pipe or a device would be read for ever.
-    fs::metadata(&real).is_ok_and(|kind| kind.is_file()).then(|| real.starts_with(root))
-}
-
-fn leads_out(path: &Path) -> Diagnostic {
-    Diagnostic::error(UNREADABLE, format!("{} leads out of the blueprint's directory", shown(path)))
-        .hint("a blueprint consists of files below the directory of its first file; copy the file there")
 }

@@ -2,8 +2,10 @@
 //! nothing is read further than a blueprint can be large.
 
 mod folder;
+mod list;
 mod manifest;
 mod place;
+mod within;
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +20,9 @@ use std::{
 use pemdas_core::diagnostic::Diagnostic;
 
 pub(crate) use folder::add;
+pub(crate) use list::{Listed, manifests};
 pub(crate) use place::{Place, Position, position};
+pub(crate) use within::Within;
 
 /// The code of what cannot be read as a blueprint.
 pub(crate) const UNREADABLE: &str = "PM0015";
@@ -28,6 +32,8 @@ pub(crate) const NO_MAIN: &str = "PM0013";
 pub(crate) const MAIN: &str = "main.ncl";
 /// The largest file that is read: more than a blueprint may have, so that what is only too large is told so.
 const MAX_BYTES: u64 = 8 << 20;
+/// How much is read of a folder with a blueprint: what lies beside it counts, too.
+pub(crate) const MAX_FOLDER: u64 = 32 << 20;
 
 /// One blueprint that was given.
 #[derive(Debug, Clone, Default)]
@@ -74,7 +80,7 @@ pub(crate) fn read(path: &Path) -> Vec<Given> {
     }
     match path.extension().and_then(|it| it.to_str()) {
         Some("ncl") => vec![folder::file(path)],
-        Some("yaml" | "yml" | "json") => match text_of(path) {
+        Some("yaml" | "yml" | "json") => match folder::text_within(path) {
             Ok(text) => manifest::blueprints(&title, &text),
             Err(problem) => vec![Given::unreadable(title, *problem)],
         },

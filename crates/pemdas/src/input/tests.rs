@@ -1,4 +1,6 @@
-use std::fs;
+use std::{fs, os::unix::fs::symlink, path::Path};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::{Position, folder, manifest, place::position};
 
@@ -53,6 +55,82 @@ fn nothing_outside_of_the_directory_is_read() {
     assert_eq!(given.diagnostics.len(), 1);
     assert!(given.diagnostics[0].message.contains("leads out"), "{:?}", given.diagnostics);
     assert!(!format!("{given:?}").contains("canary"));
+}
+
+#[test]
+fn no_file_is_read_through_a_link_that_leads_out() {
+    let outside = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (out, into) = (|name: &str| outside.path().join(name), |name: &str| folder.path().join(name));
+    for name in ["main.ncl", "part.ncl", "object.yaml"] {
+        fs::write(out(name), "\"canary\"").unwrap();
+    }
+    let refused = |given: &super::Given, count: usize| {
+        assert_eq!(given.diagnostics.len(), count, "{given:?}");
+        assert!(given.diagnostics.iter().all(|it| it.message.contains("leads out")), "{given:?}");
+        assert!(!format!("{given:?}").contains("canary"));
+    };
+    // The first file, a file and a folder of it, and a file that was named.
+    symlink(out("main.ncl"), into("main.ncl")).unwrap();
+    refused(&folder::directory(folder.path()), 1);
+    symlink("main.ncl", into("named.ncl")).unwrap();
+    refused(&folder::file(&into("named.ncl")), 1);
+    fs::remove_file(into("main.ncl")).unwrap();
+    symlink(outside.path(), into("parts")).unwrap();
+    fs::write(into("main.ncl"), "[import \"parts/part.ncl\", import \"parts/main.ncl\"]").unwrap();
+    refused(&folder::directory(folder.path()), 2);
+    symlink(out("object.yaml"), into("object.yaml")).unwrap();
+    refused(&super::read(&into("object.yaml"))[0], 1);
+    // Manifests that are found below a folder.
+    let all = |path: &Path| super::manifests(path, &|_| Ok(())).and_then(|it| it[0].text());
+    assert!(all(folder.path()).unwrap_err().message.contains("leads out"), "a folder");
+    fs::remove_file(into("parts")).unwrap();
+    assert!(all(folder.path()).unwrap_err().message.contains("leads out"), "a file");
+    // Whoever names a file, or a folder that is a link itself, means what it leads to.
+    assert_eq!(all(&into("object.yaml")).unwrap(), "\"canary\"");
+    symlink(outside.path(), into("all")).unwrap();
+    assert_eq!(all(&into("all")).unwrap(), "\"canary\"");
+}
+
+#[test]
+fn links_within_a_folder_are_as_good_as_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("..2026/parts")).unwrap();
+    fs::write(at("..2026/main.ncl"), "import \"parts/a.ncl\"").unwrap();
+    fs::write(at("..2026/parts/a.ncl"), "1").unwrap();
+    fs::write(at("..2026/object.yaml"), "a: 1").unwrap();
+    // As the kubelet mounts a ConfigMap; and a link by its whole path.
+    symlink("..2026", at("..data")).unwrap();
+    symlink("..data/main.ncl", at("main.ncl")).unwrap();
+    symlink("..data/object.yaml", at("object.yaml")).unwrap();
+    symlink(at("..2026/parts"), at("parts")).unwrap();
+    let given = folder::directory(folder.path());
+    assert_eq!(given.files.keys().collect::<Vec<_>>(), ["main.ncl", "parts/a.ncl"], "{given:?}");
+    let found = super::manifests(folder.path(), &|_| Ok(())).unwrap();
+    assert_eq!(found.len(), 1, "each once: {found:?}");
+    assert_eq!(found[0].text().unwrap(), "a: 1");
+}
+
+#[test]
+fn what_is_no_file_is_not_waited_for_and_all_together_are_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let pipe = |name: &str| mknodat(CWD, at(name), FileType::Fifo, Mode::RUSR, 0).unwrap();
+    pipe("pipe.ncl");
+    fs::write(at("main.ncl"), "import \"pipe.ncl\"").unwrap();
+    let given = folder::directory(folder.path());
+    assert!(given.diagnostics[0].message.ends_with("pipe.ncl is not a file"), "{given:?}");
+    pipe("pipe.yaml");
+    let found = super::manifests(folder.path(), &|_| Ok(())).unwrap();
+    assert!(found[0].text().unwrap_err().message.ends_with("pipe.yaml is not a file"));
+    let within = super::Within::new(folder.path(), 10).unwrap();
+    for (name, text) in [("a", "12345678"), ("b", "123")] {
+        fs::write(at(name), text).unwrap();
+    }
+    assert_eq!(within.text(&at("a")).unwrap().as_deref(), Some("12345678"));
+    assert!(within.text(&at("b")).unwrap_err().message.contains("together"));
+    assert_eq!(within.text(&at("c")).unwrap(), None);
 }
 
 #[test]

@@ -6,12 +6,13 @@ use pemdas_core::blueprint::{Blueprint, Body, RootTarget, Selector};
 use pemdas_core::diagnostic::{Diagnostic, Label, Severity, Span};
 use pemdas_core::graph::{Graph, OWN_ROOT};
 use pemdas_core::world::KindKey;
-use pemdas_nickel::{Failure, InProcess, Renderer};
+use pemdas_nickel::{Failure, Renderer};
 use serde_json::{Value, json};
 
 use super::codes;
 use crate::input::{self, Place};
 use crate::load::Checked;
+use crate::workers::Evaluation;
 
 /// The instance that was given.
 #[derive(Debug, Clone)]
@@ -218,7 +219,7 @@ impl Instance {
     /// With the contract of its kind applied: its defaults filled, or what it breaks.
     pub(super) fn admitted(
         mut self,
-        renderer: &Renderer<InProcess>,
+        renderer: &Renderer<Evaluation>,
         blueprint: &Blueprint,
         checked: &Checked,
     ) -> Result<Self, Problems> {

@@ -22,11 +22,12 @@ use pemdas_core::graph::{Graph, OWN_ROOT};
 use pemdas_core::plan::{self, Plan};
 use pemdas_core::program::{Program, Revision};
 use pemdas_core::world::{ObjectKey, World};
-use pemdas_nickel::{InProcess, Renderer};
+use pemdas_nickel::Renderer;
 use serde_json::Value;
 
 use crate::input::Given;
 use crate::load::{self, Checked};
+use crate::workers::Evaluation;
 pub(crate) use instance::Instance;
 use observed::Observed;
 
@@ -87,7 +88,7 @@ pub(crate) struct Prepared {
     /// As data.
     pub(crate) blueprint: Blueprint,
     graph: Graph,
-    renderer: Renderer<InProcess>,
+    renderer: Renderer<Evaluation>,
 }
 
 /// What would happen to an instance, apart from the blueprint.
@@ -165,6 +166,10 @@ impl Prepared {
             notes.push("what others do to the objects of a deletion (finalizers, garbage collection) is not foreseen".to_owned());
         }
         let plan = world::played(&program, &mut world, observed, &mut self.renderer, &mut notes)?;
+        // What was stopped halfway is no plan.
+        if let Some(stopped) = self.renderer.evaluator().stopped() {
+            return Err(vec![stopped]);
+        }
         Ok(Played { root: given.root, instance: world.root.key, plan, notes })
     }
 }

@@ -1,7 +1,6 @@
 //! Where the objects come from that a plan starts from: files here, a cluster elsewhere.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use pemdas_core::blueprint::Blueprint;
@@ -13,14 +12,10 @@ use serde_json::{Value, json};
 
 use super::codes;
 use super::instance::documents;
-use crate::input;
+use crate::input::{self, Listed};
 
-/// How many files of a folder are read.
-const MAX_FILES: usize = 2_000;
 /// How many objects are taken.
 const MAX_OBJECTS: usize = 50_000;
-/// How deep folders are followed.
-const MAX_DEPTH: usize = 8;
 
 /// What there is, as far as it was asked for. A plan asks again while its decisions name something new: files give all
 /// they have at the first time, a cluster only what the instance is interested in.
@@ -66,9 +61,7 @@ impl Observed for Files {
     fn objects(&mut self, _interests: &Interests) -> Result<Vec<(String, Live)>, Box<Diagnostic>> {
         let first = !std::mem::replace(&mut self.read, true);
         let Some(path) = self.path.as_ref().filter(|_| first) else { return Ok(Vec::new()) };
-        let mut files = Vec::new();
-        collect(path, 0, &mut files)?;
-        files.sort();
+        let files = input::manifests(path, &|_| Ok(())).map_err(|it| observed(*it))?;
         let mut found = Found::default();
         for file in &files {
             found.read(file)?;
@@ -89,6 +82,11 @@ fn problem(message: impl Into<String>) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(codes::OBSERVED, message))
 }
 
+/// What is wrong with a file, as a problem of what is observed.
+fn observed(problem: Diagnostic) -> Box<Diagnostic> {
+    Box::new(Diagnostic { code: codes::OBSERVED.to_owned(), hint: None, ..problem })
+}
+
 #[derive(Default)]
 struct Found {
     objects: Vec<(String, Live)>,
@@ -97,13 +95,9 @@ struct Found {
 }
 
 impl Found {
-    fn read(&mut self, file: &Path) -> Result<(), Box<Diagnostic>> {
-        let text = input::text_of(file).map_err(|problem| Diagnostic {
-            code: codes::OBSERVED.to_owned(),
-            hint: None,
-            ..*problem
-        })?;
-        let title = file.display().to_string();
+    fn read(&mut self, file: &Listed) -> Result<(), Box<Diagnostic>> {
+        let text = file.text().map_err(|it| observed(*it))?;
+        let title = file.path.display().to_string();
         let documents =
             documents(&text).map_err(|why| problem(format!("{title} is neither YAML nor JSON: {why}")))?;
         for document in documents {
@@ -140,33 +134,4 @@ impl Found {
         self.objects.push((api_version, live));
         Ok(())
     }
-}
-
-fn collect(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Box<Diagnostic>> {
-    let title = path.display();
-    let cannot = |error: std::io::Error| {
-        let why = match error.kind() {
-            std::io::ErrorKind::NotFound => "there is no such file or directory".to_owned(),
-            _ => error.to_string(),
-        };
-        problem(format!("cannot read {title}: {why}"))
-    };
-    if !fs::metadata(path).map_err(cannot)?.is_dir() {
-        files.push(path.to_owned());
-        return Ok(());
-    }
-    if depth >= MAX_DEPTH {
-        return Err(problem(format!("{title} is nested more than {MAX_DEPTH} folders deep")));
-    }
-    for entry in fs::read_dir(path).map_err(cannot)? {
-        let path = entry.map_err(cannot)?.path();
-        let wanted = path.extension().is_some_and(|it| it == "yaml" || it == "yml" || it == "json");
-        if path.is_dir() || wanted {
-            collect(&path, depth + 1, files)?;
-        }
-        if files.len() > MAX_FILES {
-            return Err(problem(format!("{title} holds more than {MAX_FILES} files")));
-        }
-    }
-    Ok(())
 }

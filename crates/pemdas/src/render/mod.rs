@@ -1,5 +1,6 @@
 //! Diagnostics for people and programs.
 
+mod canvas;
 pub(crate) mod crds;
 pub(crate) mod github;
 pub(crate) mod json;

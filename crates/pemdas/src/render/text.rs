@@ -5,14 +5,17 @@ use std::collections::BTreeMap;
 use codespan_reporting::{
     diagnostic::{Diagnostic as Report, Label as Mark, LabelStyle, Severity as Level},
     files::SimpleFiles,
-    term::{self, Config, termcolor::Buffer},
+    term::{self, Config},
 };
 use pemdas_core::diagnostic::{Diagnostic, Severity};
 
 use crate::{
     input::{Given, Position, position},
     load::Checked,
+    terminal::Style,
 };
+
+use super::canvas::Canvas;
 
 /// All blueprints, each with its problems or a line that there are none, and a summary.
 pub(crate) fn blueprints(all: &[Checked], colour: bool) -> String {
@@ -69,20 +72,20 @@ pub(crate) fn shown(given: &Given, diagnostics: &[Diagnostic], colour: bool) -> 
         let title = given.places.get(name).map_or(name, |place| &place.title);
         ids.insert(name.as_str(), files.add(title.clone(), text.as_str()));
     }
-    let mut buffer = if colour { Buffer::ansi() } else { Buffer::no_color() };
+    let style = Style { colour };
+    let mut canvas = Canvas::new(style);
     for diagnostic in diagnostics {
         let report = report(diagnostic, &ids, given);
         // A label beyond the end of its file cannot be drawn; the sentence is worth more than the picture.
-        if term::emit_to_write_style(&mut buffer, &config(), &files, &report).is_err() {
+        if term::emit_to_write_style(&mut canvas, &config(), &files, &report).is_err() {
             let bare = report.with_labels(Vec::new());
-            let _ = term::emit_to_write_style(&mut buffer, &config(), &files, &bare);
+            let _ = term::emit_to_write_style(&mut canvas, &config(), &files, &bare);
         }
         if let Some(hint) = &diagnostic.hint {
-            let label = if colour { "\u{1b}[1;36mhint\u{1b}[0m" } else { "hint" };
-            let _ = std::io::Write::write_all(&mut buffer, format!("{label}: {hint}\n\n").as_bytes());
+            canvas.write(&format!("{}: {hint}\n\n", style.paint("1;36", "hint")));
         }
     }
-    String::from_utf8_lossy(buffer.as_slice()).into_owned()
+    canvas.text()
 }
 
 /// The length of a line in which a mark would not be found any more.

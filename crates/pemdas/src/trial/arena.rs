@@ -7,7 +7,8 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 use pemdas_box::{Clock, Host, Line};
-use pemdas_kube::{connect, machine::Machine, metrics::Metrics, report::Way};
+use pemdas_core::world::Seal;
+use pemdas_kube::{connect, key::Keys, machine::Machine, metrics::Metrics};
 use pemdas_sim::{Cluster, Scenario, Time};
 use tokio::sync::watch;
 
@@ -100,11 +101,10 @@ impl Arena {
         let compiler = self.readers.under(Arc::clone(&self.journal), machine.clone());
         let wanted = Wanted {
             namespaces: BTreeSet::new(),
-            secret: vec![7; 32],
+            keys: Keys { digests: vec![7; 32], seal: Seal::with(vec![vec![8; 32]]) },
             recheck: Duration::from_secs(300),
             lease_in: (copies > 1).then(|| "default".to_owned()),
             process: format!("trial-{}-{copy}", self.lives),
-            way: Way::Proxy,
             report_every: Duration::from_secs(10),
             machine,
         };

@@ -7,13 +7,14 @@ use std::{
 };
 
 use pemdas_core::diagnostic::{Diagnostic, Severity};
-use pemdas_nickel::{InProcess, Limits, Sources, outline::hidden_names, written};
+use pemdas_nickel::{Sources, outline::hidden_names, written};
 
 use super::{Bench, Script, measure::Measures, read::scenarios, readers::Readers};
 use crate::{
     demo::play::{self, ACCESS},
-    input::{self, Given},
+    input::{self, Given, MAX_FOLDER, Within},
     load::{self, Checked},
+    workers::{self, Pace},
 };
 
 /// The folder of scenarios, beside the blueprint.
@@ -66,7 +67,7 @@ pub(crate) fn gather(path: &Path) -> Result<Gathered, Nothing> {
         return Ok(Gathered { checked, bench: None, scripts: Vec::new() });
     };
     let sources = checked.given.files.iter().fold(Sources::new(), |all, (name, text)| all.with(name, text));
-    let evaluator = match InProcess::load(&sources, &Limits { millis: 600_000, ..Limits::default() }) {
+    let evaluator = match workers::evaluator(&sources, Pace::Unhurried) {
         Ok(evaluator) => Arc::new(evaluator),
         Err(failure) => {
             checked.diagnostics.extend(failure.diagnostics());
@@ -144,11 +145,9 @@ fn files_of(folder: &Path) -> Vec<String> {
 }
 
 fn access(folder: &Path) -> Result<(Vec<serde_json::Value>, Option<String>), Box<Diagnostic>> {
-    let path = folder.join(ACCESS);
-    if !path.is_file() {
+    let Some(text) = Within::new(folder, MAX_FOLDER)?.text(&folder.join(ACCESS))? else {
         return Ok((Vec::new(), None));
-    }
-    let text = input::text_of(&path)?;
+    };
     let objects = play::documents(ACCESS, &text)
         .map_err(|nothing| Box::new(Diagnostic::error(input::UNREADABLE, nothing.message)))?;
     let account = objects.iter().find(|it| it["kind"] == "ServiceAccount");

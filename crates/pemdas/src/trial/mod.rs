@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | `arena` | the cluster, and the operator that lives in it, dies, and lives again |
 //! | `journal` | what the operator sent; and what is done to some of it |
-//! | `readers` | blueprints, read and asked in this process |
+//! | `readers` | blueprints, read and asked once for all runs |
 //! | `script`, `facts`, `read` | scenarios as data, and how they are read from what an author wrote |
 //! | `gather` | which scenarios there are |
 //! | `playing` | one scenario, step by step |
@@ -40,7 +40,7 @@ pub(crate) mod text;
 use std::{collections::BTreeMap, sync::Arc};
 
 use pemdas_core::shape::Contracts;
-use pemdas_nickel::{Evaluator as _, InProcess, place_of};
+use pemdas_nickel::{Evaluator as _, place_of};
 use serde_json::Value;
 
 use arena::{Arena, Lived};
@@ -53,7 +53,7 @@ use readers::Readers;
 pub(crate) use script::Script;
 use state::State;
 
-use crate::demo::play;
+use crate::{demo::play, workers::Evaluation};
 
 /// The most lives of one run: a scenario that restarts more often than this has lost its way.
 const MAX_LIVES: usize = 1_000;
@@ -69,7 +69,7 @@ pub(crate) struct Bench {
     /// The account that it acts as.
     account: Option<String>,
     /// Judges the contracts of scenarios.
-    evaluator: Arc<InProcess>,
+    evaluator: Arc<Evaluation>,
     /// What those that come after a node want of it.
     measures: Arc<Measures>,
     readers: Readers,
@@ -88,7 +88,7 @@ impl Bench {
 
 /// Judges the contracts that stand in a file of scenarios.
 struct Judges {
-    evaluator: Arc<InProcess>,
+    evaluator: Arc<Evaluation>,
     file: String,
 }
 

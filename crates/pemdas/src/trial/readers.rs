@@ -1,4 +1,4 @@
-//! Blueprints read and asked in this process. What was read or answered once is remembered: reading and answering are pure, so that
+//! Blueprints as an operator of a trial reads and asks them. What was read or answered once is remembered: reading and answering are pure, so that
 //! a run that is repeated pays for it once.
 
 use std::{
@@ -15,10 +15,13 @@ use pemdas_kube::{
     identity::Identity,
     machine::Machine,
 };
-use pemdas_nickel::{Limits, Loaded, Sources};
+use pemdas_nickel::Sources;
 
 use super::journal::{Fault, Journal, SLOW};
-use crate::operate::{no_worker, verdict};
+use crate::{
+    operate::{no_worker, verdict},
+    workers::{self, Pace},
+};
 
 /// How many answers are remembered for a blueprint.
 const MAX_ANSWERS: usize = 100_000;
@@ -101,9 +104,7 @@ impl Compiler for Readers {
 
 fn read(files: &BTreeMap<String, String>) -> Read {
     let sources = files.iter().fold(Sources::new(), |sources, (name, text)| sources.with(name, text));
-    // How fast this machine is must not matter: steps are counted, and end what never ends.
-    let limits = Limits { millis: 600_000, ..Limits::default() };
-    let read = verdict(Loaded::in_process(&sources, &limits), files);
+    let read = verdict(workers::load(&sources, Pace::Unhurried), files);
     let remembered = |it: Compiled| {
         let evaluator = Arc::new(Remembered { asked: it.evaluator, answers: Mutex::default() });
         Compiled { evaluator, ..it }

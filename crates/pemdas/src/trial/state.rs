@@ -186,14 +186,14 @@ fn normal(object: &Value, names: &BTreeMap<String, String>) -> Value {
     plain_value(&object, names)
 }
 
-/// A claim names fields by digests that are keyed: only how many there are says something.
+/// A claim names fields by digests that are keyed, and ends with a seal: only how long these are says something.
 fn without_digests(object: &mut Value) {
     let at = format!("/metadata/annotations/{}", CLAIM_ANNOTATION.replace('/', "~1"));
     let Some(claim) = object.pointer_mut(&at) else { return };
     let Some(Value::Object(mut read)) = claim.as_str().and_then(|it| serde_json::from_str(it).ok()) else {
         return;
     };
-    for name in ["fields", "unkept"] {
+    for name in ["fields", "seal", "unkept"] {
         if let Some(digests) = read.get_mut(name) {
             let length = digests.as_str().map(str::len).or_else(|| digests.as_array().map(Vec::len));
             *digests = Value::from(length);

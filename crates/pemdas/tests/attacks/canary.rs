@@ -13,6 +13,9 @@ use super::{
 /// What is in the observed Secret. As text it is also what its encoded form begins with being looked for.
 const CANARY: &str = "canary-Zx8vQ2-of-a-secret";
 
+/// Something else in it that could be the name of a namespace, just as it stands there.
+const PLACE: &str = "canaryplaceofasecret";
+
 /// Uses a Secret in every way there is. What is done to it depends on the instance.
 const BLUEPRINT: &str = r#"
 let { Blueprint, Complete, fits, at, .. } = import "pemdas/v1.ncl" in
@@ -29,7 +32,7 @@ let hidden = fun value => std.deserialize 'Json (std.serialize 'Json value) in
     instance = {
       root = kinds.Vault,
       also = {
-        copy = {}, web = {}, generated = {}, follows = {}, waits = {}, job = {},
+        copy = {}, placed = {}, web = {}, generated = {}, follows = {}, waits = {}, job = {},
         conditional = { before.secret.extract = password, when = fun the => std.string.length the.secret > 1 },
       },
       status = fun the => { length = std.string.length (at "data.password" "" the.copy) },
@@ -56,11 +59,21 @@ let hidden = fun value => std.deserialize 'Json (std.serialize 'Json value) in
             "invalid" => { password = "%{the.secret} is no base64!" },
             "key" => { password = the.secret, "%{the.secret} no/key" = the.secret },
             "list" => hidden [the.secret],
+            "map" => hidden { "%{the.secret}" = [1] },
             "text" => the.secret,
             "number" => { password = hidden { a = the.secret } },
             "unfit" => { password = the.secret | std.contract.from_predicate (fun value => value == "x") },
             _ => { password = the.secret },
           },
+      },
+    },
+    # The name of a namespace that is not there.
+    placed = {
+      before.secret.extract = fun secret => secret.data.place,
+      late_name = true,
+      template = fun the => {
+        apiVersion = "v1", kind = "ConfigMap",
+        metadata = { name = the.root.metadata.name, namespace = if the.root.spec.way == "place" then the.secret else the.root.metadata.namespace },
       },
     },
     generated.template = fun the => {
@@ -99,9 +112,9 @@ let hidden = fun value => std.deserialize 'Json (std.serialize 'Json value) in
 "#;
 
 /// What is done with the Secret.
-const WAYS: [&str; 14] = [
+const WAYS: [&str; 16] = [
     "good", "fail", "contract", "blame", "field", "enum", "invalid", "key", "list", "text", "number",
-    "unfit", "label", "type",
+    "unfit", "label", "type", "map", "place",
 ];
 
 fn encoded(text: &str) -> String {
@@ -153,7 +166,7 @@ fn values_of_secrets_are_nowhere_but_in_secrets() {
     let all = "trace,hyper=info,h2=info,rustls=info,tower=info,hyper_util=info";
     let mut operator = Plan::over(&[&space]).log(all).start();
     let value = encoded(CANARY);
-    space.apply(&json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "observed" }, "data": { "password": value } }));
+    space.apply(&json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "observed" }, "data": { "password": value, "place": PLACE } }));
     let server = Server::start(Manner::json(&json!({ "ok": CANARY })));
     server.stand_behind(&space, "good");
     space.blueprint("blueprint", BLUEPRINT);
@@ -183,7 +196,7 @@ fn values_of_secrets_are_nowhere_but_in_secrets() {
     });
     // The key of the once changes, and everything is done again; a second process starts from what is there.
     let second = encoded("canary-Zx8vQ2-the-second");
-    space.apply(&json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "observed" }, "data": { "password": second } }));
+    space.apply(&json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "observed" }, "data": { "password": second, "place": PLACE } }));
     until("it is copied", || {
         space.get("secret", "good-copy").filter(|it| it["data"]["password"] == second.as_str())
     });
@@ -203,7 +216,7 @@ fn values_of_secrets_are_nowhere_but_in_secrets() {
     let told: Vec<_> = WAYS.iter().flat_map(|it| events(&space, it)).collect();
     assert!(told.len() >= WAYS.len() - 1, "failures are told: {told:?}");
     assert!(operator.log().contains("TRACE"), "the log says all it can");
-    search(&places, &["canary-Zx8vQ2", &value, &other, &second, &seed, &encoded(&value)]);
+    search(&places, &["canary-Zx8vQ2", PLACE, &value, &other, &second, &seed, &encoded(&value)]);
 }
 
 /// None of these is anywhere, nor what they begin with.

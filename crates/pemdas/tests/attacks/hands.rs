@@ -15,7 +15,7 @@ use super::{
 };
 
 /// An instance and its neighbour, both ready.
-fn two(about: &str) -> (Space, Operator) {
+pub(crate) fn two(about: &str) -> (Space, Operator) {
     let space = Space::new(about);
     let operator = Plan::over(&[&space]).start();
     space.blueprint("blueprint", NOTE);
@@ -27,7 +27,7 @@ fn two(about: &str) -> (Space, Operator) {
     (space, operator)
 }
 
-fn neighbour_works(space: &Space) {
+pub(crate) fn neighbour_works(space: &Space) {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let value = format!("changed-{}", COUNT.fetch_add(1, Ordering::Relaxed));
     space.instance("Note", "two", &json!({ "value": value }));
@@ -40,14 +40,11 @@ fn neighbour_works(space: &Space) {
 fn a_claim_that_was_edited_by_hand_is_told_and_nothing_is_guessed() {
     let (space, _operator) = two("claims");
     space.annotate("configmap", "one", "pemdas.dev/claim", "rubbish");
-    let note = space.stalls("Note", "one", "cannot be read");
+    let note = space.stalls("Note", "one", "was not written by Pemdas");
     assert_eq!(condition(&note, "Ready")["status"], "False");
-    warned(&space, "one", "cannot be read");
+    warned(&space, "one", "was not written by Pemdas");
     neighbour_works(&space);
-    // Another's name on it: then it is another's.
     let label = |of: Value| json!({ "metadata": { "labels": { "pemdas.dev/root": of } } });
-    space.merge("configmap", "one", &label(json!("00000000-0000-0000-0000-000000000000.0")));
-    space.stalls("Note", "one", "belongs to another instance");
     // No name at all: it is nobody's, and in the way.
     space.merge("configmap", "one", &label(Value::Null));
     space.stalls("Note", "one", "is not ours");

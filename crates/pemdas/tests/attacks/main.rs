@@ -11,6 +11,7 @@ mod canary;
 mod copies;
 mod counted;
 mod fairness;
+mod forged;
 #[allow(dead_code, reason = "the tests of the operator use the rest")]
 #[path = "../operator/given.rs"]
 mod given;

@@ -96,6 +96,21 @@ fn a_response_is_copied_into_the_status_when_it_changes_and_nothing_is_written_w
 }
 
 #[test]
+fn a_service_that_leads_out_of_the_cluster_is_not_asked() {
+    let space = Space::new("leads-out");
+    let _operator = Plan::over(&[&space]).start();
+    let source = SITE.replace("STATS", "Dyn").replace("MAP", "");
+    let plain = "spec.ports = [{ port = 80 }]";
+    assert!(source.contains(plain));
+    let external =
+        r#"spec = { type = "ExternalName", externalName = "example.com", ports = [{ port = 80 }] }"#;
+    space.blueprint("blueprint", &source.replace(plain, external));
+    space.runs("blueprint");
+    space.instance("Site", "one", &json!({ "value": "a" }));
+    in_trouble(&space, "leads out of the cluster");
+}
+
+#[test]
 fn whatever_a_service_answers_the_last_good_response_stays_and_the_trouble_is_told() {
     let good = || Manner::json(&json!("fine"));
     let raw = |text: &str| Manner::Raw(text.as_bytes().to_vec());

@@ -39,6 +39,7 @@ const AT_EVERY_POINT: &[&str] = &[
     "nodes_of_a_deletion_block_until_skipped",
     "a_terminating_namespace_ends",
     "a_contended_field_ends_stalled",
+    "what_comes_back_is_deleted_with_a_pause",
     "objects_of_a_dead_root_are_left_and_taken_over_when_told",
 ];
 

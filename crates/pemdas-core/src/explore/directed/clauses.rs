@@ -15,7 +15,7 @@ use crate::explore::sim::Sim;
 use crate::explore::zoo::{chain, drain, fleet, job};
 use crate::ledger::End;
 use crate::shape::Shape;
-use crate::world::{CLAIM_ANNOTATION, Fact, ObjectKey, ROOT_LABEL, Refusal, WriteOutcome};
+use crate::world::{Fact, ObjectKey, Refusal, WriteOutcome};
 
 pub(super) fn answering(
     lab: &mut Lab,
@@ -452,28 +452,6 @@ pub(super) fn a_kind_that_reports_no_generation_may_say_so() {
     sim.set_spec(&json!({ "v": 2 }));
     sim.settle();
     assert!(!sim.is_ready(), "a condition that speaks of the generation before");
-}
-
-pub(super) fn a_claim_that_contradicts_the_blueprint_is_told() {
-    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
-    let text = sim.live(&key("Thing", "a-a")).unwrap().annotation(CLAIM_ANNOTATION).unwrap().to_owned();
-    // A claim that does not name its object, as they were once: nothing tells a copy but that it cannot be.
-    let text = text.replacen("\"object\":\"n/a-a\",", "", 1);
-    let copied = |claim: &str| {
-        let labels = json!({ ROOT_LABEL: "u1" });
-        json!({ "metadata": { "labels": labels, "annotations": { CLAIM_ANNOTATION: claim } }, "spec": {} })
-    };
-    sim.cluster.create(&key("Note", "copy"), "somebody", copied(&text));
-    let mut other: Value = serde_json::from_str(&text).unwrap();
-    other["root"]["name"] = json!("another");
-    sim.cluster.create(&key("Note", "strange"), "somebody", copied(&other.to_string()));
-    sim.settle();
-    assert!(there(&sim, "Note", "copy") && there(&sim, "Note", "strange"), "{:?}", sim.deleted);
-    assert!(stalled(&sim, "Note.example.com n/copy") && stalled(&sim, "n/strange"), "{:?}", sim.stalled());
-    delete_root(&mut sim);
-    sim.settle();
-    assert!(sim.root().is_none() && there(&sim, "Note", "strange"));
-    clean(&sim);
 }
 
 pub(super) fn a_shape_that_fails_is_told_and_closes_no_edge() {

@@ -105,3 +105,16 @@ pub(super) fn what_is_needed_late_is_made_and_goes() {
     assert_eq!(sim.stalled().len(), 1, "it is told once: {:?}", sim.stalled());
     super::clean(&sim);
 }
+
+/// Nobody waits for what is only needed by somebody who is not: it is not there, and nothing is wrong with that.
+pub(super) fn what_only_the_unneeded_needs_is_not_waited_for() {
+    let lab = Lab::new().template("x", "Thing", &[]).template("y", "Thing", &[]).template("z", "Thing", &[]);
+    let lab = lab.also_if("app", "x", "on").also("x", "y").also("app", "z").orders("y", "x").orders("z", "y");
+    let mut sim = at_rest(&[lab], json!({ "v": 1, "on": false }));
+    assert!(super::there(&sim, "Thing", "a-z") && !super::there(&sim, "Thing", "a-y"));
+    // Once it is needed, the next version is waited for.
+    sim.set_spec(&json!({ "v": 2, "on": true }));
+    assert!(sim.settle() && sim.is_ready(), "{:?}", sim.waits());
+    assert!(super::there(&sim, "Thing", "a-y"));
+    super::clean(&sim);
+}

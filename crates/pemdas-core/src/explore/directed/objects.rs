@@ -1,6 +1,6 @@
 //! Objects, edges and members: who acts, what is held, what is not touched.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{at_rest, clean, rounds, stalled, there, v};
 use crate::action::Action;
@@ -8,11 +8,11 @@ use crate::blueprint::Own;
 use crate::decide::decide;
 use crate::evaluate::Answer;
 use crate::explore::lab::{Lab, key, kind, shape};
-use crate::explore::sim::{Fault, Sim};
+use crate::explore::sim::{Fault, Sim, sealed};
 use crate::explore::zoo::{chain, conditional, diamond, fleet};
 use crate::path::FieldPath;
 use crate::shape::Shape;
-use crate::world::{Fact, Lease, ROOT_LABEL, Sight};
+use crate::world::{CLAIM_ANNOTATION, Fact, Lease, ROOT_LABEL, Sight, place};
 
 pub(super) fn depth_takes_as_many_rounds() {
     let mut sim = Sim::new(&[diamond()], &json!({ "v": 1 }));
@@ -165,6 +165,60 @@ pub(super) fn what_goes_away_again_and_again_is_made_with_a_growing_pause() {
     assert!(there(&sim, "Note", "a-c"));
 }
 
+/// The accident: two controllers, one of which makes what the other one deletes, keep the API server busy for ever.
+pub(super) fn what_comes_back_again_and_again_is_deleted_with_a_growing_pause() {
+    let mut sim =
+        Sim::new(&[chain().absent("old", "Thing", "legacy", &[]).also("app", "old")], &json!({ "v": 1 }));
+    assert!(sim.settle() && sim.is_ready());
+    let legacy = key("Thing", "legacy");
+    let (mut told, mut events) = (Vec::new(), 0);
+    for _ in 0..300 {
+        if !there(&sim, "Thing", "legacy") {
+            sim.cluster.create(&legacy, "somebody", json!({ "spec": { "v": 7 } }));
+        }
+        rounds(&mut sim, 1);
+        told.extend(sim.stalled());
+        let told_of =
+            sim.world.told.iter().filter(|(about, _)| about.as_ref().is_some_and(|it| it.node == "old"));
+        events += told_of.filter(|(_, reason)| *reason == "Recreated").count();
+        assert!(!(there(&sim, "Thing", "legacy") && sim.is_ready()));
+    }
+    let deleted = sim.deleted.len();
+    assert!((4..20).contains(&deleted), "deleted {deleted} times in five minutes");
+    let wants = "Recreated: Thing.example.com n/legacy was deleted";
+    assert!(told.iter().any(|it| it.contains(wants)), "{told:?}");
+    assert!(events > 0, "there is no Event");
+    assert!(sim.settle() && sim.is_ready() && !there(&sim, "Thing", "legacy"), "{:?}", sim.stalled());
+    // Once it has stayed away for a while, that is forgotten.
+    let later = sim.world.now + 1_000_000;
+    sim.world.learn(Fact::Now(later));
+    sim.cluster.create(&legacy, "somebody", json!({ "spec": { "v": 7 } }));
+    rounds(&mut sim, 2);
+    assert!(!there(&sim, "Thing", "legacy"));
+    // Somebody copied an object with its claim, and makes it anew when it is removed.
+    let mut sim = at_rest(&[conditional()], json!({ "v": 1, "on": true }));
+    let extra = key("Thing", "a-extra");
+    let copy = Value::clone(&sim.live(&extra).unwrap().body);
+    sim.set_spec(&json!({ "v": 1, "on": false }));
+    assert!(sim.settle() && sim.is_ready());
+    let before = sim.deleted.len();
+    for _ in 0..300 {
+        if !there(&sim, "Thing", "a-extra") {
+            sim.cluster.create(&extra, "somebody", copy.clone());
+        }
+        rounds(&mut sim, 1);
+    }
+    let deleted = sim.deleted.len() - before;
+    assert!((4..20).contains(&deleted), "removed {deleted} times in five minutes");
+    // A node that makes and removes its object by turns is not in a fight.
+    let mut sim = at_rest(&[conditional()], json!({ "v": 1, "on": true }));
+    for turn in 0..12 {
+        sim.set_spec(&json!({ "v": 1, "on": turn % 2 == 1 }));
+        assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+    }
+    assert!(sim.world.expelled.values().all(|it| it.times < 2), "{:?}", sim.world.expelled);
+}
+
 pub(super) fn an_object_in_the_way_is_not_touched() {
     let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
     sim.cluster.create(&key("Thing", "a-a"), "somebody", json!({ "spec": { "v": 7 } }));
@@ -221,15 +275,24 @@ pub(super) fn what_is_looked_up_is_not_looked_up_again() {
 }
 
 pub(super) fn what_another_instance_claims_is_not_touched() {
-    let claimed = json!({ "metadata": { "labels": { ROOT_LABEL: "u99" } }, "spec": { "v": 7 } });
+    let text = at_rest(&[chain()], json!({ "v": 1 })).live(&key("Thing", "a-a")).unwrap().clone();
+    let text = text.annotation(CLAIM_ANNOTATION).unwrap().to_owned();
+    let claimed = |name: &str| {
+        let mut claim: Value = serde_json::from_str(&text).unwrap();
+        claim["root"]["name"] = json!("another");
+        claim["object"] = json!(place(&key("Thing", name)));
+        let claim = sealed("u99", &key("Thing", name), claim);
+        let metadata = json!({ "labels": { ROOT_LABEL: "u99" }, "annotations": { CLAIM_ANNOTATION: claim } });
+        json!({ "metadata": metadata, "spec": { "v": 7 } })
+    };
     let mut sim = Sim::new(&[chain()], &json!({ "v": 1 }));
-    sim.cluster.create(&key("Thing", "a-a"), "other", claimed.clone());
+    sim.cluster.create(&key("Thing", "a-a"), "other", claimed("a-a"));
     assert!(sim.settle());
     clean(&sim);
     assert!(stalled(&sim, "Exists") && v(&sim, "Thing", "a-a") == 7);
     let lab = Lab::new().absent("old", "Thing", "legacy", &[]).also("app", "old");
     let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));
-    sim.cluster.create(&key("Thing", "legacy"), "other", claimed);
+    sim.cluster.create(&key("Thing", "legacy"), "other", claimed("legacy"));
     sim.settle();
     assert!(there(&sim, "Thing", "legacy") && stalled(&sim, "Exists"));
 }
@@ -292,7 +355,12 @@ pub(super) fn a_closed_edge_keeps_the_members() {
 }
 
 fn collection() -> Lab {
-    let mut lab = Lab::new().select("all", "Note").template("unit", "Thing", &[]).for_each("unit", "unused");
+    collection_of(json!({ "selector": {} }))
+}
+
+fn collection_of(which: Value) -> Lab {
+    let mut lab =
+        Lab::new().select_by("all", "Note", which).template("unit", "Thing", &[]).for_each("unit", "unused");
     let path = "nodes.unit.before.all.extract";
     let extract = lab.function(path, &[""], |live| {
         let names = live.as_object().into_iter().flatten().map(|(_, it)| it["metadata"]["name"].clone());
@@ -326,6 +394,30 @@ pub(super) fn a_collection_that_cannot_be_seen_deletes_nothing() {
     sim.settle();
     sim.cluster.delete(&key("Note", "x"));
     assert!(sim.settle() && sim.is_ready() && !there(&sim, "Thing", "a-unit-x"), "an empty one is a value");
+}
+
+/// Which of the notes in the root's namespace and in two others a selector gives members for.
+fn picked(which: Value) -> Vec<&'static str> {
+    let mut sim = Sim::new(&[collection_of(which)], &json!({ "v": 1 }));
+    for (namespace, name) in [("n", "here"), ("m", "there"), ("o", "beyond")] {
+        let note = crate::world::ObjectKey::new(kind("Note"), namespace.to_owned(), name.to_owned());
+        sim.cluster.create(&note, "somebody", json!({ "metadata": { "name": name } }));
+    }
+    sim.settle();
+    clean(&sim);
+    ["here", "there", "beyond"]
+        .into_iter()
+        .filter(|it| there(&sim, "Thing", &format!("a-unit-{it}")))
+        .collect()
+}
+
+pub(super) fn a_selector_picks_in_the_namespace_that_it_says() {
+    assert_eq!(picked(json!({ "selector": {} })), ["here"], "the root's");
+    assert_eq!(picked(json!({ "selector": {}, "namespace": "m" })), ["there"]);
+    assert_eq!(picked(json!({ "selector": {}, "namespace": "*" })), ["here", "there", "beyond"], "all");
+    // What is no namespace, or no selector, picks nothing.
+    assert_eq!(picked(json!({ "selector": {}, "namespace": "" })), [""; 0]);
+    assert_eq!(picked(json!({ "selector": { "matchLabel": {} } })), [""; 0]);
 }
 
 pub(super) fn a_generation_that_was_not_observed_is_not_ready() {

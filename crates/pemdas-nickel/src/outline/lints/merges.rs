@@ -65,7 +65,7 @@ fn collect<'a>(
         }
         path.extend(names.iter().map(|name| name.text.as_str()));
         let value = At { file: at.file, id: value };
-        let gives_way = gives_way || field.default || field.force;
+        let gives_way = gives_way || field.ranked;
         if matches!(trees.expr(value), Some(Expr::Record { .. })) {
             collect(trees, value, path, gives_way, leaves);
         } else {
