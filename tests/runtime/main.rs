@@ -11,4 +11,3 @@ mod metrics;
 mod report;
 mod revisions;
 mod server;
-mod settle;

@@ -5,7 +5,7 @@
 //! the test `architecture` of the workspace.
 
 #[macro_use]
-pub mod mutation;
+mod mutation;
 
 #[cfg(any(test, feature = "explore"))]
 pub mod explore;

@@ -14,20 +14,6 @@ macro_rules! mutant {
     }};
 }
 
-/// Whether nothing may be saved. Without the feature `mutants` it is the constant `false`.
-macro_rules! at_length {
-    () => {{
-        #[cfg(feature = "mutants")]
-        {
-            pemdas_core::mutation::is_at_length()
-        }
-        #[cfg(not(feature = "mutants"))]
-        {
-            false
-        }
-    }};
-}
-
 #[cfg(feature = "mutants")]
 pub(crate) use switch::active;
 #[cfg(feature = "mutants")]
@@ -89,7 +75,6 @@ mod switch {
         NeverWakes: "what has to wait is tried again in time",
         OldKindsUnwatched: "kinds that only earlier revisions speak of are looked at",
         OldNumberStays: "a revision that comes back gets a new number",
-        RefusedRuns: "a revision waits for its definitions",
         ReleaseTakesAll: "of the finalizers of an object only ours is taken off",
         ReportOnce: "how a blueprint is is told again if that failed",
         SameNameIsSame: "another root under the same name is another instance",

@@ -10,8 +10,6 @@ mod footprint;
 mod import;
 mod init;
 mod input;
-#[cfg(test)]
-mod judge;
 mod live;
 mod load;
 mod operate;

@@ -5,8 +5,6 @@ mod advice;
 mod find;
 pub(crate) mod json;
 mod merge;
-#[cfg(test)]
-mod tests;
 pub(crate) mod text;
 pub(crate) mod time;
 

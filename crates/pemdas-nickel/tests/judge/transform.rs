@@ -3,8 +3,7 @@
 use super::{
     dice::Dice,
     draft::{Also, Before, Body, Draft, Kind, Node},
-    expression::{Expression, Scope, any},
-    forms::Sort,
+    expression::{Expression, Scope, Sort, any},
     generate,
     outcome::{Fate, Outcome, Slot},
 };
@@ -31,10 +30,8 @@ fn with_an_unrelated_node(draft: &Draft, dice: &mut Dice) -> Draft {
     let to = draft.nodes.len();
     let name = Expression::tagged(&any(Sort::Label, 2, &Scope::the(), dice), to, false, dice);
     let kind = Kind::ConfigMap;
-    let namespace = draft.in_cluster.then(|| Expression::place(dice));
-    let body =
-        Body::Template { kind, name, namespace, data: Vec::new(), named: false, late: false, once: None };
-    draft.nodes.push(Node::new(body));
+    let body = Body::Template { kind, name, namespace: None, data: Vec::new(), named: false, late: false };
+    draft.nodes.push(Node { body, also: Vec::new(), before: Vec::new(), members: None, ready: None });
     draft.names.push(format!("{}unrelated", if dice.coin() { "a" } else { "z" }));
     draft.nodes[0].also.push(Also { to, when: None, before: Vec::new() });
     draft
@@ -74,7 +71,13 @@ fn in_value_nodes(draft: &Draft, _dice: &mut Dice) -> Draft {
         let node = &mut draft.nodes[at];
         let extract = Some(Expression::live());
         node.before.push(Before { from, until: None, extract, each: false });
-        draft.nodes.push(Node::new(Body::Value(value)));
+        draft.nodes.push(Node {
+            body: Body::Value(value),
+            also: Vec::new(),
+            before: Vec::new(),
+            members: None,
+            ready: None,
+        });
         draft.names.push(format!("{}value{from}", draft.names[at]));
     }
     draft

@@ -15,27 +15,8 @@ pub(super) struct Outcome {
     pub(super) fates: BTreeMap<Slot, Fate>,
     /// What was there and has to go.
     pub(super) gone: BTreeSet<String>,
-    /// Pairs of objects of which the first comes before the second.
-    pub(super) came: BTreeSet<(String, String)>,
-    /// Pairs of objects of which the second goes before the first.
-    pub(super) went: BTreeSet<(String, String)>,
-}
-
-/// What happened to an instance.
-#[derive(Debug, Default)]
-pub(super) struct Run {
-    /// What it came to, for each version of its root.
-    pub(super) outcomes: Vec<Outcome>,
-    /// When each object came, for the first version: what came later has a larger number.
-    pub(super) came: BTreeMap<String, usize>,
-    /// When each object came when the root was deleted.
-    pub(super) late: BTreeMap<String, usize>,
-    /// When each went then.
-    pub(super) went: BTreeMap<String, usize>,
-    /// What is left when the root is gone.
-    pub(super) left: Vec<String>,
-    /// Whether something is said of nodes without members.
-    pub(super) tells_empty: bool,
+    /// Pairs of objects of which the first comes before the second, and goes after it.
+    pub(super) order: BTreeSet<(String, String)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,34 +30,17 @@ pub(super) enum Fate {
     Fails,
     /// It has no members.
     Empty,
-    /// It is a state or a once, and not due.
-    Idle,
     /// What it observes is not there.
     Missing,
     /// Whether it is needed is not known.
     Perhaps,
 }
 
-/// A node or a member. What a selector picks are no members that the author named.
-pub(super) fn slot(node: &str, member: &str) -> Slot {
-    let member = if member.contains('/') { "" } else { member };
-    (node.to_owned(), member.to_owned())
-}
-
 /// Kind, namespace and name of an object.
 pub(super) fn key_of(object: &Value) -> String {
-    let text = |it: &'_ Value| it.as_str().unwrap_or_default().to_owned();
+    let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
     let metadata = &object["metadata"];
-    key(&text(&object["kind"]), &text(&metadata["namespace"]), &text(&metadata["name"]))
-}
-
-/// The same of its parts. The name of an attempt ends in a digest that only the cluster's key can make.
-pub(super) fn key(kind: &str, namespace: &str, name: &str) -> String {
-    let name = match name.rsplit_once('-') {
-        Some((name, _)) if kind == "Job" => name,
-        _ => name,
-    };
-    format!("{kind} {namespace}/{name}")
+    format!("{} {}/{}", text(&object["kind"]), text(&metadata["namespace"]), text(&metadata["name"]))
 }
 
 /// What an author says of an object.
