@@ -32,9 +32,9 @@ pub(super) const LOWERED: &str = "NotReady";
 pub(super) const STATUS_FAILED: &str = "StatusFailed";
 /// Stands for the report of a root among what is told; no member of a root is called anything.
 pub(crate) const REPORT: &str = "report";
-/// What is told where objects have our label and no claim that Pemdas wrote.
+/// The reason of the Event about objects that have our label and no claim that Pemdas wrote.
 const IGNORED: &str = "ClaimIgnored";
-/// Stands for such objects among what is told; no member of a root is called anything.
+/// The key under which this Event is remembered, in place of a member: roots have none.
 pub(crate) const FORGED: &str = "forged";
 /// The shortest time between two writes of a status, in milliseconds.
 pub(super) const STATUS_INTERVAL: u64 = 1_000;

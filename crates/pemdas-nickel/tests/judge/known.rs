@@ -9,5 +9,5 @@ pub(super) const ORDER_IS_PASSED_ON: bool = false;
 /// `any_of [Any, Absent]` holds while a needed precursor is not made yet.
 pub(super) const ABSENCE_HOLDS_OF_NOTHING: bool = false;
 
-/// Where a node waits for one whose members cannot be computed, the engine says that it waits (seed 17 says that it fails).
+/// A node that comes after a node with a failing `for_each` waits for it. The engine reports that it fails instead (seed 17).
 pub(super) const CLOSED_EDGES_ARE_SAID_FIRST: bool = false;
