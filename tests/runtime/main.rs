@@ -11,3 +11,4 @@ mod metrics;
 mod report;
 mod revisions;
 mod server;
+mod settle;

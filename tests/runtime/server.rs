@@ -25,7 +25,16 @@ pub(crate) fn cluster() -> &'static Cluster {
 /// A client as the admin. Every test has a runtime of its own, so each has its own client.
 pub(crate) async fn client() -> Client {
     let file = tokio::task::spawn_blocking(|| cluster().kubeconfig().to_owned()).await.unwrap();
-    let kubeconfig = Kubeconfig::read_from(file).unwrap();
+    client_with(&file).await
+}
+
+/// The same of another cluster.
+pub(crate) async fn client_of(cluster: &Cluster) -> Client {
+    client_with(cluster.kubeconfig()).await
+}
+
+async fn client_with(kubeconfig: &std::path::Path) -> Client {
+    let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
     Client::try_from(config).unwrap()
 }

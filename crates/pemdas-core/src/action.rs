@@ -186,7 +186,7 @@ impl Action {
 }
 
 /// A status without the times in it: the same again is the same, whenever it is tried.
-fn timeless(status: &Value) -> Value {
+pub(crate) fn timeless(status: &Value) -> Value {
     let mut status = status.clone();
     for (list, time) in [("/conditions", "lastTransitionTime"), ("/pemdas/nodes", "since")] {
         let entries = status.pointer_mut(list).and_then(Value::as_array_mut);

@@ -5,7 +5,7 @@
 //! the test `architecture` of the workspace.
 
 #[macro_use]
-mod mutation;
+pub mod mutation;
 
 #[cfg(any(test, feature = "explore"))]
 pub mod explore;

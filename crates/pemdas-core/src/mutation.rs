@@ -1,23 +1,42 @@
-//! Deliberate bugs, for tests only: each is one sentence of the rules left out. The product has none of this.
+//! Deliberate bugs, for tests only: each is one sentence of the rules left out. And whatever only saves work, switched off. The
+//! product has none of this.
 
-/// Whether a deliberate bug is switched on. Outside of this crate's own tests it is the constant `false`.
+/// Whether a deliberate bug is switched on. Without the feature `mutants` it is the constant `false`.
 macro_rules! mutant {
     ($name:ident) => {{
-        #[cfg(test)]
+        #[cfg(any(test, feature = "mutants"))]
         {
             $crate::mutation::active($crate::mutation::Mutation::$name)
         }
-        #[cfg(not(test))]
+        #[cfg(not(any(test, feature = "mutants")))]
         {
             false
         }
     }};
 }
 
-#[cfg(test)]
-pub(crate) use switch::{Mutation, active, any, with};
+/// Whether nothing may be saved. Without the feature `mutants` it is the constant `false`.
+macro_rules! at_length {
+    () => {{
+        #[cfg(any(test, feature = "mutants"))]
+        {
+            $crate::mutation::is_at_length()
+        }
+        #[cfg(not(any(test, feature = "mutants")))]
+        {
+            false
+        }
+    }};
+}
 
+#[cfg(any(test, feature = "mutants"))]
+pub(crate) use switch::active;
 #[cfg(test)]
+pub(crate) use switch::any;
+#[cfg(any(test, feature = "mutants"))]
+pub use switch::{Mutation, at_length, is_at_length, with};
+
+#[cfg(any(test, feature = "mutants"))]
 mod switch {
     use std::cell::Cell;
 
@@ -25,10 +44,17 @@ mod switch {
         ($($name:ident: $sentence:literal,)*) => {
             /// A bug, by the sentence it leaves out.
             #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-            pub(crate) enum Mutation { $($name,)* }
+            pub enum Mutation {
+                $(#[doc = $sentence] $name,)*
+            }
+
             impl Mutation {
-                pub(crate) const ALL: &[Self] = &[$(Self::$name,)*];
-                pub(crate) fn sentence(self) -> &'static str {
+                /// All of them.
+                pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+                /// What is left out.
+                #[must_use]
+                pub fn sentence(self) -> &'static str {
                     match self { $(Self::$name => $sentence,)* }
                 }
             }
@@ -37,6 +63,7 @@ mod switch {
 
     mutations! {
         AbsenceNeedsNeed: "waiting for absence is always judged on the live object",
+        AbsenceIsAWord: "a shape that allows absence does not wait for an object",
         AbsentTakesClaimed: "`absent` never deletes what another instance claims",
         ActOnOldView: "nothing acts on a view older than its own last write",
         AdoptAlways: "an existing object is not touched unless `'Adopt`",
@@ -55,13 +82,16 @@ mod switch {
         EatStrays: "objects of a root that was not seen going are never deleted",
         EdgesAlwaysOpen: "a node acts only when all its edges are open",
         EndedOncesUse: "a once that has ended uses nothing any more",
+        EmptyIsUnneeded: "a plan tells what has no members from what is not needed",
         ErrorIsUnknown: "a failing function is told as Stalled",
         FailsUnsettled: "failure is judged only on caught-up objects",
+        FightAutoscalers: "the number of replicas is left to an autoscaler",
         FightForEver: "a contended field ends in Stalled, not in a loop",
         ForgedClaims: "a claim counts only if Pemdas wrote it on this very object",
         ForceNew: "a new desired is never forced unless `'Force`",
         ForgetAfter: "an object says which nodes it came after",
         HeldChanges: "a closed edge holds: no new desired",
+        HeldForEver: "what holds an object that is to go is told as Stalled when it lasts",
         HeldCreates: "a closed edge holds: nothing is created",
         IgnoreDrift: "our managedFields entry covers the desired fields, or it is drift",
         IgnoreObservedGeneration: "caught up: observedGeneration has reached the generation",
@@ -72,6 +102,8 @@ mod switch {
         LookTwice: "what is being looked up is not looked up once more",
         MissingIsUnknown: "a condition that reads a missing field of the root is told",
         MissingObservedIsFine: "a missing observedGeneration means not yet",
+        MembersSeeAlike: "each member observes an object of its own",
+        NamesAreReadOff: "a computed name is what its function says",
         NeedsAreJudgedOnce: "a condition is judged again when its node turns out to be needed",
         NeverTakeBack: "a field that was ours in the last apply is taken back",
         NoFinalizer: "finalizers are placed before the first create",
@@ -87,6 +119,7 @@ mod switch {
         OrderEndsWithNeed: "what is not needed or has no members passes the order on",
         PassedStatesNeedShape: "a passed state whose object went on is settled and ready",
         PerhapsNeededIsOpen: "an edge from what is perhaps needed is closed",
+        PrunedSilently: "fields that the definition of a status drops are told",
         ReadyUnsettled: "ready is settled and of the ready shape",
         ReadyWhileRemoving: "Ready: nothing to remove",
         ReadyWhileUnknown: "Ready: nothing unknown",
@@ -98,6 +131,8 @@ mod switch {
         RemoveUnseen: "nothing is removed while a write of ours was not seen",
         RemoveWhileUnknown: "nothing is removed while a needed member set is unknown",
         RepairUnforced: "drift of what we applied is repaired with force",
+        RefusalLeaves: "the root stays while a deletion is refused",
+        RefusedForEver: "what is refused again and again is told as Stalled",
         ReplaceAtOnce: "with `'After` the old one goes when its replacement is ready",
         ReplaceBeforeAtOnce: "with `'Before` the old one goes first",
         ResumeForEver: "resume is a nonce, consumed once",
@@ -118,18 +153,21 @@ mod switch {
         StraysStay: "an object that its node does not keep any more is looked for",
         TakeAll: "a field that was never ours is a conflict",
         TakeClaimed: "a second claimant gets a conflict, never a merge",
+        UnlistedLeaves: "the root stays while nobody may see what is left",
         UnknownConditionIsFalse: "what is perhaps needed is kept",
-        AnyRefusalLeaves: "only what may not be removed is left behind",
         AnyAttemptReturns: "an attempt brings an object back only to the states that it comes after",
         DeletionAwaitsConditions: "a deletion waits only for its own nodes",
         UnknownKeyIsNew: "an unknown key keeps the last key",
         UnseenLedger: "the ledger is not used while our last write to it was not seen",
         UnsteadyTemplates: "with `self = desired` the template must give `desired` again",
         UntilWithoutSettled: "a shape on an edge counts only on a settled precursor",
+        DropUntold: "what the API server drops is reported",
+        UnknownFieldAtOnce: "a field that the kind does not have is hardly tried again",
     }
 
     thread_local! {
         static ACTIVE: Cell<Option<Mutation>> = const { Cell::new(None) };
+        static AT_LENGTH: Cell<bool> = const { Cell::new(false) };
     }
 
     pub(crate) fn active(mutation: Mutation) -> bool {
@@ -137,12 +175,33 @@ mod switch {
     }
 
     /// Whether any bug is switched on: then a short walk is of no interest.
+    #[cfg(test)]
     pub(crate) fn any() -> bool {
         ACTIVE.with(|it| it.get().is_some())
     }
 
+    /// Whether nothing may be saved on this thread.
+    #[must_use]
+    pub fn is_at_length() -> bool {
+        AT_LENGTH.with(Cell::get)
+    }
+
+    /// Runs something without what only saves work: every decision looks at everything, every function is evaluated, and nothing
+    /// is put to rest.
+    pub fn at_length<T>(run: impl FnOnce() -> T) -> T {
+        struct Reset;
+        impl Drop for Reset {
+            fn drop(&mut self) {
+                AT_LENGTH.with(|it| it.set(false));
+            }
+        }
+        AT_LENGTH.with(|it| it.set(true));
+        let _reset = Reset;
+        run()
+    }
+
     /// Runs something with a bug switched on, on this thread.
-    pub(crate) fn with<T>(mutation: Option<Mutation>, run: impl FnOnce() -> T) -> T {
+    pub fn with<T>(mutation: Option<Mutation>, run: impl FnOnce() -> T) -> T {
         struct Reset;
         impl Drop for Reset {
             fn drop(&mut self) {

@@ -56,7 +56,8 @@ const MERGE: &str = "application/merge-patch+json";
 pub(crate) const JSON: &str = "application/json";
 
 /// Where an object, or a part of it, is written in the name of a field manager. The server is not asked to warn of fields that it does
-/// not know: nobody would hear it, and to look for them it reads what it is sent a second time.
+/// not know: it refuses an apply with such a field anyway, and to look for them it reads what it is sent a second time. What it prunes is
+/// seen in its answer.
 fn place(resource: &Resource, key: &ObjectKey, part: &str, manager: &str) -> String {
     let objects = resource.path(&key.namespace);
     format!("{objects}/{}{part}?fieldManager={manager}&fieldValidation=Ignore", key.name)

@@ -14,6 +14,20 @@ macro_rules! mutant {
     }};
 }
 
+/// Whether nothing may be saved. Without the feature `mutants` it is the constant `false`.
+macro_rules! at_length {
+    () => {{
+        #[cfg(feature = "mutants")]
+        {
+            pemdas_core::mutation::is_at_length()
+        }
+        #[cfg(not(feature = "mutants"))]
+        {
+            false
+        }
+    }};
+}
+
 #[cfg(feature = "mutants")]
 pub(crate) use switch::active;
 #[cfg(feature = "mutants")]
@@ -61,7 +75,6 @@ mod switch {
         ErrorsEndWatches: "a watch that fails is taken up again",
         FenceStandsOpen: "nothing is sent once the lease is over",
         FirstPageOnly: "a list is read to its end",
-        GenerationUnobserved: "a status of an earlier generation does not count",
         GoneUnheard: "what a watch tells as gone is gone",
         HeldOnSight: "a blueprint is kept until it is known that no instance of it lives",
         LastGoodUnsought: "while a blueprint is broken its last good revision runs, after a restart too",
@@ -75,6 +88,7 @@ mod switch {
         NeverWakes: "what has to wait is tried again in time",
         OldKindsUnwatched: "kinds that only earlier revisions speak of are looked at",
         OldNumberStays: "a revision that comes back gets a new number",
+        RefusedRuns: "a revision waits for its definitions",
         ReleaseTakesAll: "of the finalizers of an object only ours is taken off",
         ReportOnce: "how a blueprint is is told again if that failed",
         SameNameIsSame: "another root under the same name is another instance",

@@ -6,6 +6,9 @@ use pemdas_core::world::Refusal;
 /// How the words of a server are bounded.
 const MAX_MESSAGE: usize = 512;
 
+/// What the server says of a field that the schema of a kind does not have, after its path.
+const UNKNOWN_FIELD: &str = ": field not declared in schema";
+
 /// Whether the write was meant to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meant {
@@ -47,10 +50,46 @@ pub fn refusal(status: &Status, meant: Meant) -> Refusal {
             Refusal::NoNamespace(message)
         }
         404 if meant == Meant::Change => Refusal::Gone,
+        500 if status.message.contains(UNKNOWN_FIELD) => {
+            Refusal::UnknownField(unknown_fields(&status.message))
+        }
         // What has the wrong type cannot even be compared with the schema, and the server takes that for its own fault.
         500 if status.message.starts_with("failed to create typed patch object") => Refusal::Invalid(message),
         _ => Refusal::Busy(message),
     }
+}
+
+/// The fields of which the server says that it does not know them.
+fn unknown_fields(message: &str) -> String {
+    let told: Vec<_> = message.split(UNKNOWN_FIELD).collect();
+    let path = |it: &&str| {
+        let at = it.split_once("): ").map_or(*it, |(_, at)| at);
+        let at = at.rsplit_once('\n').map_or(at, |(_, at)| at);
+        without_subscripts(at.trim().trim_start_matches('.'))
+    };
+    let fields: Vec<_> = told[..told.len() - 1].iter().map(path).collect();
+    bounded(&fields.join(", "))
+}
+
+/// A path without what tells elements of lists apart: `containers[name="web"]` is `containers[]`.
+fn without_subscripts(path: &str) -> String {
+    let mut kept = String::new();
+    let (mut inside, mut quoted, mut escaped) = (false, false, false);
+    for letter in path.chars() {
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' if inside => quoted = !quoted,
+            _ if quoted => {}
+            '[' | ']' => {
+                inside = letter == '[';
+                kept.push(letter);
+            }
+            _ if inside => {}
+            _ => kept.push(letter),
+        }
+    }
+    kept
 }
 
 fn is_immutable(message: &str) -> bool {
@@ -200,6 +239,18 @@ mod tests {
             json!({ "code": 404, "message": "namespaces \"n\" not found", "details": { "kind": "namespaces" } }),
         );
         assert!(matches!(refusal(&nowhere, Meant::Create), Refusal::NoNamespace(_)));
+    }
+
+    /// As an API server 1.36 says it.
+    #[test]
+    fn a_field_that_the_schema_does_not_have_is_named() {
+        let said =
+            |message: &str| refusal(&status(json!({ "code": 500, "message": message })), Meant::Create);
+        let one = r#"failed to create typed patch object (n/d; apps/v1, Kind=Deployment): .spec.template.spec.containers[name="a ] b\"]c"].nah: field not declared in schema"#;
+        let told = "spec.template.spec.containers[].nah".to_owned();
+        assert_eq!(said(one), Refusal::UnknownField(told));
+        let two = "failed to create typed patch object (/d; /v1, Kind=ConfigMap): errors:\n  .a: field not declared in schema\n  .b: field not declared in schema";
+        assert_eq!(said(two), Refusal::UnknownField("a, b".to_owned()));
     }
 
     #[test]

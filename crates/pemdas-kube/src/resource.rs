@@ -18,7 +18,7 @@ pub struct Resource {
     pub plural: String,
     /// Whether its objects live in namespaces.
     pub namespaced: bool,
-    /// Whether its objects say in `status.observedGeneration` which generation was observed.
+    /// Whether each of its objects says in `status.observedGeneration` which generation was observed.
     pub observed_generation: bool,
     /// Whether its status is written apart.
     pub has_status: bool,
@@ -40,40 +40,22 @@ impl Resource {
     #[must_use]
     pub fn built_in(api_version: &str, kind: &str) -> Option<Self> {
         let known = Kind::find(api_version, kind).ok()?;
-        let reports = known.observes_generation_since() == Some(0);
         Some(Self {
             kind: KindKey::new(api_version, kind),
             api_version: api_version.to_owned(),
             plural: known.plural.to_owned(),
             namespaced: known.scope == Scope::Namespaced,
-            observed_generation: reports && !mutant!(GenerationUnobserved),
+            observed_generation: known.observes_generation(),
             has_status: known.has_status_subresource(),
         })
     }
 
-    /// The first minor version of a server that tells of a built-in kind which generation was observed, where the server has to be asked
-    /// for its version to know.
-    fn reports_since(api_version: &str, kind: &str) -> Option<u32> {
-        Kind::find(api_version, kind).ok()?.observes_generation_since().filter(|it| *it > 0)
-    }
-
-    /// A kind of the built-in ones, if all of it is known whatever the server's version.
-    #[must_use]
-    pub fn without_question(api_version: &str, kind: &str) -> Option<Self> {
-        Self::built_in(api_version, kind).filter(|_| Self::reports_since(api_version, kind).is_none())
-    }
-
-    /// Asks the server, where the kind is no built-in one or depends on the server's version.
+    /// Asks the server, where the kind is no built-in one.
     ///
     /// # Errors
     /// If there is no such kind, or no answer.
     pub async fn find(client: &Client, api_version: &str, kind: &str) -> Result<Self, Unserved> {
-        if let Some(mut known) = Self::built_in(api_version, kind) {
-            if let Some(since) = Self::reports_since(api_version, kind) {
-                let version = client.apiserver_version().await;
-                let version = version.map_err(|error| Unserved::Unanswered(error.to_string()))?;
-                known.observed_generation = minor(&version.minor) >= since;
-            }
+        if let Some(known) = Self::built_in(api_version, kind) {
             return Ok(known);
         }
         let key = KindKey::new(api_version, kind);
@@ -120,12 +102,6 @@ impl Resource {
     }
 }
 
-/// The number in `34` or `34+`, as some providers write it.
-fn minor(text: &str) -> u32 {
-    let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().unwrap_or(0)
-}
-
 /// Whether the schema of a kind has `status.observedGeneration`, from the server's OpenAPI document of its group.
 async fn observes_generation(client: &Client, api_version: &str, kind: &str) -> Result<bool, Unserved> {
     let unanswered = |error: &dyn std::fmt::Display| Unserved::Unanswered(error.to_string());
@@ -144,18 +120,4 @@ async fn observes_generation(client: &Client, api_version: &str, kind: &str) -> 
     };
     let schema = schemas.and_then(|it| it.values().find(is_it));
     Ok(schema.and_then(|it| it.pointer("/properties/status/properties/observedGeneration")).is_some())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Resource, minor};
-
-    #[test]
-    fn only_a_kind_that_depends_on_the_version_asks_for_it() {
-        assert!(Resource::without_question("apps/v1", "Deployment").is_some_and(|it| it.observed_generation));
-        let definition = Resource::without_question("apiextensions.k8s.io/v1", "CustomResourceDefinition");
-        assert!(definition.is_some_and(|it| !it.observed_generation));
-        assert_eq!(Resource::without_question("v1", "Pod"), None);
-        assert_eq!([minor("34"), minor("33+"), minor("")], [34, 33, 0]);
-    }
 }

@@ -464,3 +464,52 @@ fn a_name_that_an_import_does_not_have_is_told_with_what_was_meant() {
         &[],
     );
 }
+
+const WEB: &str = "web = { template = fun the => {
+  apiVersion = \"apps/v1\", kind = \"Deployment\", metadata.name = NAME, spec = { REPLICAS
+    selector.matchLabels.app = \"web\",
+    template = { metadata.labels.app = \"web\", spec.containers = [{ name = \"web\", image = \"web:1\" }] },
+  },
+} EXTRA }";
+
+const HPA: &str = "hpa = { template = fun the => {
+  apiVersion = \"autoscaling/v2\", kind = \"HorizontalPodAutoscaler\", metadata.name = \"hpa\",
+  spec = { maxReplicas = 5, scaleTargetRef = { apiVersion = \"apps/v1\", kind = \"KIND\", name = TARGET } },
+} }";
+
+#[test]
+fn a_number_of_replicas_beside_an_autoscaler_is_told() {
+    let nodes = |name: &str, target: &str, kind: &str, replicas: &str, extra: &str| {
+        let web = WEB.replace("NAME", name).replace("REPLICAS", replicas).replace("EXTRA", extra);
+        format!(
+            "app.also = [\"web\", \"hpa\"], app.value = fun _the => {{}}, {web}, {}",
+            HPA.replace("TARGET", target).replace("KIND", kind)
+        )
+    };
+    let app = "the.root.metadata.name";
+    let told = [("PM0233", "3")];
+    // The same name, literally or as it is written, or the only one of its kind.
+    for (name, target) in [("\"web\"", "\"web\""), (app, app), (app, "\"%{the.root.metadata.name}\"")] {
+        nodes_give(&nodes(name, target, "Deployment", "replicas = 3,", ""), &told);
+    }
+    let silent = [
+        ("\"web\"", "\"other\"", "Deployment", "replicas = 3,", ""),
+        (app, app, "StatefulSet", "replicas = 3,", ""),
+        (app, app, "Deployment", "", ""),
+        (app, app, "Deployment", "replicas = null,", ""),
+        (app, app, "Deployment", "replicas = 3,", ", conflict = 'Yield"),
+        (app, app, "Deployment", "replicas = 3,", ", conflict = 'Force"),
+    ];
+    for (name, target, kind, replicas, extra) in silent {
+        nodes_give(&nodes(name, target, kind, replicas, extra), &[]);
+    }
+    // Of several of the kind, only the one of that name.
+    let second =
+        WEB.replace("web =", "second =").replace("NAME", "\"second\"").replace("REPLICAS", "replicas = 4,");
+    let both = format!(
+        "{}, {}",
+        nodes("\"web\"", "\"web\"", "Deployment", "replicas = 3,", ""),
+        second.replace("EXTRA", "")
+    );
+    nodes_give(&both.replace("[\"web\", \"hpa\"]", "[\"web\", \"hpa\", \"second\"]"), &told);
+}

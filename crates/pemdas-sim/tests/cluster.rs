@@ -115,6 +115,47 @@ fn names(cluster: &mut Cluster, target: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_definition_that_goes_serves_what_there_is_and_makes_nothing_new() {
+    const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    const GADGETS: &str = "/apis/example.com/v1/namespaces/default/gadgets";
+    let mut cluster = cluster();
+    let schema = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
+    let definition = json!({
+        "metadata": { "name": "gadgets.example.com" },
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": { "plural": "gadgets", "kind": "Gadget" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }],
+        },
+    });
+    assert_eq!(send(&mut cluster, Method::Post, DEFINITIONS, &definition).0, 201);
+    let gadget = |name: &str| json!({ "apiVersion": "example.com/v1", "kind": "Gadget", "metadata": { "name": name, "finalizers": ["example.com/held"] } });
+    assert_eq!(send(&mut cluster, Method::Post, GADGETS, &gadget("a")).0, 201);
+    let path = format!("{DEFINITIONS}/gadgets.example.com");
+    assert_eq!(send(&mut cluster, Method::Delete, &path, &Value::Null).0, 200);
+    let (_, going) = send(&mut cluster, Method::Get, &path, &Value::Null);
+    let conditions = going["status"]["conditions"].as_array().unwrap();
+    assert!(conditions.iter().any(|it| it["type"] == "Terminating" && it["status"] == "True"), "{going:#}");
+    // What there is can be read and changed; it is being deleted.
+    let (_, a) = send(&mut cluster, Method::Get, &format!("{GADGETS}/a"), &Value::Null);
+    assert!(a["metadata"]["deletionTimestamp"].is_string(), "{a:#}");
+    let labels = json!({ "metadata": { "labels": { "x": "1" } } });
+    assert_eq!(send(&mut cluster, Method::Patch, &format!("{GADGETS}/a"), &labels).0, 200);
+    // Nothing new is made.
+    let words = "create not allowed while custom resource definition is terminating";
+    let (code, refused) = send(&mut cluster, Method::Post, GADGETS, &gadget("b"));
+    assert_eq!((code, refused["message"].as_str().unwrap()), (405, words));
+    let apply = Request::new(Method::Patch, &format!("{GADGETS}/b?fieldManager=x"));
+    let apply = apply.json("application/apply-patch+yaml", &gadget("b"));
+    let refused = cluster.handle(&apply).whole().unwrap();
+    let message = refused.body["message"].as_str().unwrap().to_owned();
+    assert_eq!((refused.status, message), (403, format!("gadgets.example.com \"b\" is forbidden: {words}")));
+    // With its last object it goes.
+    let free = json!({ "metadata": { "finalizers": null } });
+    assert_eq!(send(&mut cluster, Method::Patch, &format!("{GADGETS}/a"), &free).0, 200);
+    assert_eq!(send(&mut cluster, Method::Get, &path, &Value::Null).0, 404);
+}
+
+#[test]
 fn what_belongs_to_nothing_is_collected() {
     for (policy, left) in [("Background", vec![]), ("Foreground", vec![]), ("Orphan", vec!["child"])] {
         let mut cluster = cluster();

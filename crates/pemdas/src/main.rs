@@ -10,6 +10,8 @@ mod footprint;
 mod import;
 mod init;
 mod input;
+#[cfg(test)]
+mod judge;
 mod live;
 mod load;
 mod operate;

@@ -164,6 +164,8 @@ impl Operation {
         let leadership = wanted.lease_in.map(candidate).map(|it| Leadership::seek(client.clone(), it));
         let (alone, always) = watch::channel(Lease { held: true, epoch: 1 });
         let lease = leadership.as_ref().map_or(always, Leadership::standing);
+        // Whoever is alone follows nobody.
+        let following = leadership.as_ref().map_or_else(|| watch::channel(false).1, Leadership::following);
         let fence = leadership.as_ref().map(Leadership::fence).unwrap_or_default();
         let settings = Settings {
             namespaces: wanted.namespaces,
@@ -172,7 +174,7 @@ impl Operation {
             recheck: wanted.recheck,
             machine,
         };
-        let hub = tokio::spawn(Hub::run(client, compiler, settings, beside, lease, ready));
+        let hub = tokio::spawn(Hub::run(client, compiler, settings, beside, (lease, following), ready));
         Self { hub, telling, leadership, alone }
     }
 

@@ -28,7 +28,7 @@ impl Drop for Operator {
 struct Bed {
     host: Host,
     folder: tempfile::TempDir,
-    _operator: Operator,
+    operator: Option<Operator>,
     _port: Port,
     _runtime: tokio::runtime::Runtime,
 }
@@ -45,20 +45,32 @@ impl Bed {
         });
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("kubeconfig"), port.kubeconfig()).unwrap();
-        let log = File::create(folder.path().join("log")).unwrap();
         create(
             &host,
             &json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "pemdas-system" } }),
         );
+        let mut bed = Self { host, folder, operator: None, _port: port, _runtime: runtime };
+        bed.start();
+        bed
+    }
+
+    /// Starts the operator, or starts it again.
+    fn start(&mut self) {
+        let log = File::options().create(true).append(true).open(self.folder.path().join("log")).unwrap();
         let operator = Command::new(env!("CARGO_BIN_EXE_pemdas"))
             .args(["run", "--alone", "--kubeconfig"])
-            .arg(folder.path().join("kubeconfig"))
+            .arg(self.folder.path().join("kubeconfig"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
             .unwrap();
-        Self { host, folder, _operator: Operator(operator), _port: port, _runtime: runtime }
+        self.operator = Some(Operator(operator));
+    }
+
+    /// Kills it, without a chance to tidy up.
+    fn kill(&mut self) {
+        self.operator = None;
     }
 
     /// Gives it an example.
@@ -182,4 +194,26 @@ fn an_order_of_operations_is_kept_on_the_box() {
     bed.until_ready(&site);
     bed.delete(&site);
     bed.until("it is gone", || bed.get(&site).is_none().then_some(()));
+}
+
+#[test]
+fn a_definition_that_goes_while_no_operator_runs_lets_its_objects_go_on_the_box() {
+    let mut bed = Bed::new();
+    bed.blueprint("web-app");
+    let app = bed.sample("web-app", "sample/app.yaml");
+    bed.until_ready(&app);
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "webapps.web.example.com" },
+    });
+    let first = bed.get(&definition).expect("the definition of the example");
+    bed.kill();
+    bed.delete(&definition);
+    assert!(bed.get(&app).expect("it is held")["metadata"]["deletionTimestamp"].is_string());
+    bed.start();
+    bed.until("the definition and what was made are gone", || {
+        let left = [&object("apps/v1", "Deployment", "shop"), &object("v1", "Service", "shop")];
+        let going = bed.get(&definition).is_some_and(|it| it["metadata"]["uid"] == first["metadata"]["uid"]);
+        (!going && left.iter().all(|it| bed.get(it).is_none())).then_some(())
+    });
 }

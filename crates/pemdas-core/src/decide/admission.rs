@@ -29,7 +29,8 @@ impl Pass<'_> {
         let nothing = Value::Object(Map::new());
         let root = self.root;
         let spec = root.body.get(SPEC).unwrap_or(&nothing);
-        if let Some(filled) = contract.fits.as_ref().and_then(|it| it.filled(spec)) {
+        let fits = contract.fits.as_ref().filter(|_| !at_length!());
+        if let Some(filled) = fits.and_then(|it| it.filled(spec)) {
             self.admitted = None;
             self.fill(&filled);
             return true;

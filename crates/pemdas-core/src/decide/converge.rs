@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Cause,
-    desired::Desired,
+    desired::{Desired, Notes},
     inventory::Item,
     pass::{Member, Pass},
     reason,
@@ -17,8 +17,11 @@ use crate::{
     blueprint::{Conflict, Node, OnImmutable, Own, Replace},
     ledger::Slot,
     path::FieldPath,
+    program::Program,
     truth::Truth,
-    world::{CLAIM_ANNOTATION, Live, OUR_PREFIX, Owner, ROOT_LABEL, Refusal, Touch, had},
+    world::{
+        CLAIM_ANNOTATION, Live, OUR_PREFIX, ObjectKey, Owner, ROOT_LABEL, Refusal, RootFact, Touch, had,
+    },
 };
 
 /// Within so many milliseconds ...
@@ -26,14 +29,28 @@ const CONTENTION_WINDOW: u64 = 300_000;
 /// ... more reversals than this by the same manager are a fight.
 const MAX_REVERSALS: usize = 3;
 
-/// How an object is changed: the resourceVersion it must have, whether fields of others are taken, and what the server is known not to
-/// keep.
-type Terms<'t> = (Option<u64>, bool, &'t BTreeSet<String>);
+/// How an object is changed: the resourceVersion it must have, whether fields of others are taken, and what the claim notes.
+type Terms<'t> = (Option<u64>, bool, Notes<'t>);
 
 /// Fields that others own, each with its owner.
 fn conflict(fields: &[(String, String)]) -> Cause {
     let owners: Vec<_> = fields.iter().map(|(who, at)| format!("{at} ({who})")).collect();
     Cause::stalled(reason::CONFLICT, owners.join(", "))
+}
+
+/// What is on the root before this object of the instance is made.
+pub(crate) fn finalizers(program: &Program, root: &RootFact, key: &ObjectKey) -> BTreeSet<String> {
+    let outside = !root.key.namespace.is_empty() && root.key.namespace != key.namespace;
+    let ours = root.finalizers();
+    let mut wanted = BTreeSet::new();
+    // Both at once, because nothing can be added to a root that goes.
+    if program.ordered || outside || program.has_deletion() {
+        wanted.insert(ours.removal);
+    }
+    if program.has_deletion() {
+        wanted.insert(ours.deletion);
+    }
+    wanted
 }
 
 impl Pass<'_> {
@@ -81,7 +98,7 @@ impl Pass<'_> {
                 let same_root = super::reclaim::is_dead(self.facts.all(), &uid, &root);
                 if same_root && self.annotation("reclaim") == Some(uid.as_str()) && member.open == Truth::True
                 {
-                    let terms = (Some(live.resource_version), true, &BTreeSet::new());
+                    let terms = (Some(live.resource_version), true, Notes::NONE);
                     self.change(desired, live, terms, member);
                 } else if same_root {
                     let text = format!(
@@ -90,7 +107,7 @@ impl Pass<'_> {
                     );
                     member.causes.push(Cause::stalled(reason::EXISTS, text));
                 } else if mutant!(TakeClaimed) {
-                    self.change(desired, live, (None, true, &BTreeSet::new()), member);
+                    self.change(desired, live, (None, true, Notes::NONE), member);
                 } else {
                     let text = format!("{key} belongs to another instance (root uid {uid})");
                     member.causes.push(Cause::stalled(reason::EXISTS, text));
@@ -100,7 +117,7 @@ impl Pass<'_> {
                 member.causes.extend(holds.iter().cloned());
                 if member.open == Truth::True && !live.terminating {
                     let force = node.conflict == Conflict::Force;
-                    let terms = (Some(live.resource_version), force, &BTreeSet::new());
+                    let terms = (Some(live.resource_version), force, Notes::NONE);
                     let refused = self.facts.refused(&live.key);
                     let tried = self.changing(desired, live, terms).tried();
                     let refused = refused.filter(|it| it.tried == tried).map(|it| &it.refusal);
@@ -136,7 +153,7 @@ impl Pass<'_> {
             return;
         }
         member.causes.push(Cause::Pending("it is being created".to_owned()));
-        let body = self.sent(desired, &BTreeSet::new());
+        let body = self.sent(desired, Notes::NONE);
         let action = Action::Create { key: desired.key.clone(), body };
         self.send(action, member);
     }
@@ -152,14 +169,17 @@ impl Pass<'_> {
     ) {
         let live = &*item.live;
         if live.terminating && !mutant!(ApplyTerminating) {
-            member.causes.push(Cause::Pending(format!("{} is being deleted", live.key)));
+            let why = self.being_deleted(live);
+            member.causes.push(why);
             return;
         }
         let has_states = self.program.states.contains_key(&slot.node);
         let version = has_states.then_some(live.resource_version).filter(|_| !mutant!(StatesWithoutVersion));
         if item.claim.applied == desired.digest {
             let missing = self.missing(desired, item);
-            if missing == item.claim.unkept || mutant!(IgnoreDrift) {
+            let dropped = self.facts.dropped(&live.key).unwrap_or(&item.claim.dropped);
+            let noted = *dropped == item.claim.dropped;
+            if (missing == item.claim.unkept && noted) || mutant!(IgnoreDrift) {
                 member.settled = member.open;
                 member.causes.extend(holds.iter().cloned());
                 return;
@@ -169,15 +189,17 @@ impl Pass<'_> {
                 return;
             }
             // What the server itself made of this very apply is no drift: it is written down, and then left as it is.
-            let known = missing.is_empty() || self.facts.unkept(&live.key) == Some(&missing);
-            let (why, unkept) = if known && !mutant!(ApplyForEver) {
-                ("what the server keeps of it is being noted", missing)
+            let known = missing.is_empty()
+                || missing == item.claim.unkept
+                || self.facts.unkept(&live.key) == Some(&missing);
+            let (why, notes) = if known && !mutant!(ApplyForEver) {
+                ("what the server keeps of it is being noted", Notes { unkept: &missing, dropped })
             } else {
-                ("somebody changed it: it is put right", item.claim.unkept.clone())
+                ("somebody changed it: it is put right", Notes::of(&item.claim))
             };
             member.causes.push(Cause::Pending(why.to_owned()));
             let force = node.conflict != Conflict::Yield && !mutant!(RepairUnforced);
-            self.change(desired, live, (version, force, &unkept), member);
+            self.change(desired, live, (version, force, notes), member);
             return;
         }
         if !self.may_act(slot, node, desired, member, holds, mutant!(HeldChanges)) {
@@ -188,7 +210,7 @@ impl Pass<'_> {
         // Only what was seen is taken back: over another version it is asked again whose the fields are.
         let version = version.or(back.then_some(live.resource_version));
         let force = node.conflict == Conflict::Force || back || mutant!(ForceNew);
-        let action = self.changing(desired, live, (version, force, &item.claim.unkept));
+        let action = self.changing(desired, live, (version, force, Notes::of(&item.claim)));
         let refused = self.facts.refused(&live.key).filter(|it| it.tried == action.tried());
         match refused.map(|it| &it.refusal) {
             Some(Refusal::Immutable(field)) if node.on_immutable == OnImmutable::Recreate => {
@@ -234,12 +256,12 @@ impl Pass<'_> {
         self.send(action, member);
     }
 
-    fn changing(&self, desired: &Desired, live: &Live, (version, force, unkept): Terms<'_>) -> Action {
+    fn changing(&self, desired: &Desired, live: &Live, (version, force, notes): Terms<'_>) -> Action {
         Action::Change {
             key: live.key.clone(),
             uid: live.uid.clone(),
             resource_version: version,
-            body: self.sent(desired, unkept),
+            body: self.sent(desired, notes),
             force,
         }
     }
@@ -265,7 +287,24 @@ impl Pass<'_> {
     }
 
     fn send(&mut self, action: Action, member: &mut Member) {
+        let refused = action.written().and_then(|key| self.facts.refused(key));
+        let refused = refused.filter(|it| it.tried == action.tried()).map(|it| &it.refusal);
+        if let Some(Refusal::UnknownField(_)) = refused {
+            // Not said while it is tried again, it would come and go.
+            member.causes.extend(refused.map(|it| Cause::stalled(reason::UNKNOWN_FIELD, it.to_string())));
+            self.try_again(action);
+            return;
+        }
         member.causes.extend(self.try_again(action));
+    }
+
+    /// Which fields the API server dropped of an object, in words: what this process saw, or what an earlier one noted.
+    pub(super) fn dropped(&self, item: &Item) -> Option<String> {
+        let key = &item.live.key;
+        let fields = self.facts.dropped(key).unwrap_or(&item.claim.dropped);
+        let list: Vec<_> = fields.iter().map(String::as_str).collect();
+        (!list.is_empty() && !mutant!(DropUntold))
+            .then(|| format!("the API server dropped {} of {key}", list.join(", ")))
     }
 
     /// What our entry of managed fields does not cover of what is wanted; that it covers all is known while neither of the two changes.
@@ -293,18 +332,9 @@ impl Pass<'_> {
     }
 
     /// Our finalizers are on the root before the first object that needs them.
-    pub(super) fn finalized(&mut self, key: &crate::world::ObjectKey, member: &mut Member) -> bool {
+    pub(super) fn finalized(&mut self, key: &ObjectKey, member: &mut Member) -> bool {
         let root = &self.facts.root().key;
-        let outside = !root.namespace.is_empty() && root.namespace != key.namespace;
-        let ours = self.facts.root().finalizers();
-        let mut wanted = BTreeSet::new();
-        // Both at once, because nothing can be added to a root that goes.
-        if self.program.ordered || outside || self.program.has_deletion() {
-            wanted.insert(ours.removal);
-        }
-        if self.program.has_deletion() {
-            wanted.insert(ours.deletion);
-        }
+        let wanted = finalizers(self.program, self.facts.root(), key);
         self.facts.read(Touch::ROOT_MARKS);
         if wanted.is_subset(&self.root.finalizers) || self.root.terminating || mutant!(NoFinalizer) {
             return true;
@@ -325,12 +355,7 @@ impl Pass<'_> {
         let action = Action::Finalize { uid, resource_version, finalizers };
         let refused = self.facts.refused(&self.facts.root().key).filter(|it| it.tried == action.tried());
         self.push(action);
-        refused.map(|it| match Cause::refused(it) {
-            Cause::Refused { message, again, passing } => {
-                Cause::Refused { message: format!("the finalizer of the root: {message}"), again, passing }
-            }
-            other => other,
-        })
+        refused.map(|it| Cause::refused_of("the finalizer of the root", it))
     }
 
     /// Whether our fields are taken again and again: by another manager, or by nobody who says so.
@@ -345,6 +370,11 @@ impl Pass<'_> {
         let (key, field) = (&live.key, &last.field);
         let text = match last.from.as_str() {
             "" => format!("{field} of {key} does not stay as it is applied"),
+            who if field == "spec.replicas" => {
+                format!(
+                    "{who} takes {field} of {key} again and again: if it scales it, leave the field out of the template"
+                )
+            }
             who => format!("{who} takes {field} of {key} again and again"),
         };
         let again = last.at.saturating_add(CONTENTION_WINDOW);

@@ -1,12 +1,14 @@
 //! Rule 8: the end of an instance.
 //!
 //! *The accidents*: the final backup is skipped because the blueprint has a typing error today; a broken blueprint
-//! keeps a namespace from going; a root that is missing from a half-restored backup takes all its objects with it.
+//! keeps a namespace from going; a root that is missing from a half-restored backup takes all its objects with it; the
+//! root goes while a deletion is refused, and what it made runs on without anybody who knows of it.
 
 use std::sync::Arc;
 
 use super::{
     Cause, Decision, Mode, NodeState, Phase,
+    given_up::GivenUp,
     inventory::{Inventory, Item},
     pass::{Found, Pass, idle},
     reason, removal,
@@ -20,9 +22,7 @@ use crate::{
     program::Program,
     secrets::Secrets,
     truth::Truth,
-    world::{
-        Claim, LedgerFact, Live, ONCE_FINALIZER, OUR_PREFIX, ObjectKey, OwnWrite, Refusal, Sight, World,
-    },
+    world::{Claim, LedgerFact, Live, ONCE_FINALIZER, OUR_PREFIX, ObjectKey, OwnWrite, Sight, World},
 };
 
 /// How long the nodes of a deletion may take before a human is asked, in milliseconds.
@@ -40,7 +40,7 @@ pub(super) fn delete(program: Option<&Program>, world: &World, root: &Arc<Live>)
     if world.writes.contains_key(&world.root.key) {
         return idle(&Cause::Pending("our last write to the root was not seen yet".to_owned()));
     }
-    let skip = root.annotation(&format!("{OUR_PREFIX}skip-deletion")).is_some_and(|it| !it.is_empty());
+    let skip = GivenUp::of(world).nodes();
     if world.namespace_ending {
         return go_on(world, root, "the namespace is being deleted: the nodes of the deletion are skipped");
     }
@@ -163,7 +163,8 @@ impl Pass<'_> {
     }
 }
 
-/// Removes everything in reverse order, by what the objects themselves say: no evaluation, no precursor, no spec.
+/// Removes everything in reverse order, by what the objects themselves say: no evaluation, no precursor, no spec. Nobody lets
+/// the root go before everything is gone, or was given up by name.
 pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
     let mut decision = idle(&Cause::Pending("everything is being removed".to_owned()));
     decision.mode = Mode::Removing;
@@ -172,89 +173,162 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
     }
     let inventory = Inventory::of(world);
     let mut left = Vec::new();
-    let unsynced = world.kinds.iter().find(|(kind, view)| {
-        view.sight == Sight::Unsynced || (view.sight == Sight::Synced && world.blind(kind).is_some())
-    });
-    for (kind, view) in &world.kinds {
-        if view.sight == Sight::Forbidden {
-            left.push(format!("{kind} may not be listed: what is left of it stays"));
-        }
-    }
-    let blocked = removal::blockers(&inventory);
-    let mut open = false;
+    let given_up = GivenUp::of(world);
     // What we made and have not seen yet may use what we are about to delete.
-    let unseen: Vec<_> =
-        world.writes.keys().filter(|it| world.unseen_write(it).is_some() && **it != world.root.key).collect();
+    let is_unseen = |it: &ObjectKey| world.unseen_write(it).is_some() && *it != world.root.key;
+    // What is given up need not be seen any more: perhaps it never can be.
+    let unseen: Vec<_> = world.writes.keys().filter(|it| is_unseen(it) && !given_up.has(it)).collect();
     for key in unseen.iter().filter(|it| world.writes.get(**it) == Some(&OwnWrite::Lost)) {
         decision.actions.push(Action::Look { key: (*key).clone() });
     }
-    if !unseen.is_empty() && !mutant!(RemoveUnseen) {
-        decision.conditions.stalled = left;
-        return decision;
-    }
-    for (key, Item { live, claim, .. }) in inventory.iter() {
-        if stays(world, live, claim) {
-            continue;
+    let waits = !unseen.is_empty() && !mutant!(RemoveUnseen);
+    // What was sent is answered in a moment; what was done is only seen where it may be seen.
+    let is_under_way =
+        |it: &ObjectKey| matches!(world.writes.get(it), Some(OwnWrite::InFlight | OwnWrite::Lost));
+    let under_way = waits && unseen.iter().copied().any(is_under_way);
+    if waits {
+        for key in unseen {
+            if let Some((claim, why)) = inventory.get(key).zip(stuck(world, key)) {
+                let slot = Slot::new(&claim.claim.node, &claim.claim.member);
+                decision
+                    .nodes
+                    .insert(slot, NodeState { phase: Phase::Removing, causes: vec![why], dropped: None });
+            }
         }
-        if left_behind(world, live, claim) {
-            left.push(format!("{key} may not be deleted: it is left"));
-            continue;
-        }
-        open = true;
-        let slot = Slot::new(&claim.node, &claim.member);
-        let gone = |it: &ObjectKey| inventory.get(it).is_none_or(|it| stays(world, &it.live, &it.claim));
-        let holders = blocked.get(key).into_iter().flatten();
-        let waits: Vec<_> = holders
-            .filter(|it| !gone(it))
-            .filter_map(|it| inventory.get(it))
-            .filter(|it| !left_behind(world, &it.live, &it.claim))
-            .map(|it| Cause::Waits { on: Slot::new(&it.claim.node, &it.claim.member), reasons: Vec::new() })
-            .collect();
-        let causes = if waits.is_empty() { remove_one(world, live, claim, &mut decision) } else { waits };
-        decision.nodes.insert(slot, NodeState { phase: Phase::Removing, causes });
-    }
-    decision.conditions.stalled = left;
-    if let Some((kind, _)) = unsynced {
-        decision.nodes.insert(
-            Slot::new("(kinds)", &kind.to_string()),
-            NodeState {
-                phase: Phase::Unknown,
-                causes: vec![Cause::Unknown(format!("{kind} is not listed yet"))],
-            },
-        );
-        open = true;
-    }
-    if open {
-        tell_of_removal(world, &inventory, &mut decision);
     } else {
+        remove_objects(world, &inventory, &given_up, &mut decision, &mut left);
+    }
+    for (kind, why) in unlisted(world, &given_up, &mut left) {
+        let phase = if matches!(why, Cause::Stalled { .. }) { Phase::Stalled } else { Phase::Unknown };
+        let slot = Slot::new("(kinds)", &kind);
+        decision.nodes.insert(slot, NodeState { phase, causes: vec![why], dropped: None });
+    }
+    decision.conditions.stalled = stalled(&decision, left.clone());
+    if !decision.nodes.is_empty() && !under_way {
+        tell_of_removal(world, &inventory, &mut decision);
+    } else if decision.nodes.is_empty() && !waits {
+        tell_what_is_left(world, &left, &mut decision);
         last_steps(world, &mut decision);
     }
     decision
 }
 
+/// One step for each object that is still there, from the last one back.
+fn remove_objects(
+    world: &World,
+    inventory: &Inventory,
+    given_up: &GivenUp<'_>,
+    decision: &mut Decision,
+    left: &mut Vec<String>,
+) {
+    let blocked = removal::blockers(inventory);
+    let lets_go = |key: &ObjectKey| given_up.has(key) || may_be_left(world, key);
+    for (key, Item { live, claim, .. }) in inventory.iter() {
+        if stays(world, live, claim) {
+            continue;
+        }
+        if lets_go(key) {
+            left.push(format!("{key} is given up: it is left"));
+            continue;
+        }
+        let mut slot = Slot::new(&claim.node, &claim.member);
+        if decision.nodes.contains_key(&slot) {
+            // Its replacement stands in the same slot.
+            slot = Slot::new(&claim.node, &format!("{}~{}", claim.member, key.name));
+        }
+        let gone = |it: &ObjectKey| inventory.get(it).is_none_or(|it| stays(world, &it.live, &it.claim));
+        let holders = blocked.get(key).into_iter().flatten();
+        let waits: Vec<_> = holders
+            .filter(|it| !gone(it) && !lets_go(it))
+            .filter_map(|it| inventory.get(it))
+            .map(|it| Cause::Waits { on: Slot::new(&it.claim.node, &it.claim.member), reasons: Vec::new() })
+            .collect();
+        let causes = if waits.is_empty() { remove_one(world, live, claim, decision) } else { waits };
+        decision.nodes.insert(slot, NodeState { phase: Phase::Removing, causes, dropped: None });
+    }
+}
+
+/// Whether an object may be left because its deletion is refused: never.
+fn may_be_left(world: &World, key: &ObjectKey) -> bool {
+    world.refused.contains_key(key) && mutant!(RefusalLeaves)
+}
+
+/// The kinds of which nobody knows whether something is left, each with why.
+fn unlisted(world: &World, given_up: &GivenUp<'_>, left: &mut Vec<String>) -> Vec<(String, Cause)> {
+    let mut found = Vec::new();
+    for (kind, view) in &world.kinds {
+        let name = kind.to_string();
+        match view.sight {
+            Sight::Forbidden if given_up.has_all_of(kind) => {
+                left.push(format!("{name} may not be listed: what is left of it stays"));
+            }
+            Sight::Forbidden if mutant!(UnlistedLeaves) => {}
+            Sight::Forbidden => {
+                let text = format!(
+                    "{name} may not be listed by this account, so nobody knows what is left of it; {}",
+                    given_up.advice(&format!("{name}/*"))
+                );
+                found.push((name, Cause::stalled(reason::REFUSED, text)));
+            }
+            Sight::NoSuchKind => {}
+            Sight::Unsynced | Sight::Synced if world.blind(kind).is_some() => {
+                let why = format!("{name} is not listed yet");
+                found.push((name, Cause::Unknown(why)));
+            }
+            Sight::Unsynced | Sight::Synced => {}
+        }
+    }
+    found
+}
+
+/// What a human has to look at: what holds up the removal, and what is left.
+fn stalled(decision: &Decision, left: Vec<String>) -> Vec<String> {
+    let causes = decision.nodes.iter().flat_map(|(slot, it)| it.causes.iter().map(move |why| (slot, why)));
+    let held = causes.filter(|(_, why)| matches!(why, Cause::Stalled { .. }));
+    held.map(|(slot, why)| format!("{slot}: {why}")).chain(left).collect()
+}
+
+/// What stays is told before the root goes: nobody else knows of it then.
+fn tell_what_is_left(world: &World, left: &[String], decision: &mut Decision) {
+    if left.is_empty() || world.told.get(&None).is_some_and(|it| it == reason::LEFT) {
+        return;
+    }
+    let (about, reason, message) = (None, reason::LEFT.to_owned(), left.join("; "));
+    decision.actions.push(Action::Event(Event { about, reason, message, warning: true }));
+}
+
 /// What takes its time is told: in the status, where there is one of ours, and in an Event.
 fn tell_of_removal(world: &World, inventory: &Inventory, decision: &mut Decision) {
     let Some(root) = world.root.live.as_ref() else { return };
-    let Some(due) = world.root.going_since.map(|it| it + REMOVAL_IS_TOLD) else { return };
-    if world.now < due {
-        decision.wake = Some(decision.wake.map_or(due, |it| it.min(due)));
-        return;
-    }
     let secrets = Secrets::of(world, None);
     let public = |text: &str| secrets.mask(text);
-    let ours = |it: &&String| *it != ONCE_FINALIZER;
-    let held = inventory.iter().find_map(|(key, Item { live, .. })| {
-        let holders: Vec<_> = live.finalizers.iter().filter(ours).map(String::as_str).collect();
-        let held = live.terminating && !holders.is_empty();
-        held.then(|| format!("{key} is being deleted, and held by {}", holders.join(", ")))
+    let causes = || decision.nodes.iter().flat_map(|(slot, it)| it.causes.iter().map(move |why| (slot, why)));
+    let stall = causes().find_map(|(slot, why)| match why {
+        Cause::Stalled { reason, .. } => Some((*reason, format!("{slot}: {why}"))),
+        _ => None,
     });
-    let waits = decision.nodes.iter().flat_map(|(slot, it)| it.causes.iter().map(move |why| (slot, why)));
-    let first = waits.map(|(slot, why)| format!("{slot}: {why}")).next().unwrap_or_default();
-    let (warning, message) = (held.is_some(), secrets.mask(&held.unwrap_or(first)));
+    match world.root.going_since.map(|it| it + REMOVAL_IS_TOLD) {
+        Some(due) if world.now < due => {
+            decision.wake = Some(decision.wake.map_or(due, |it| it.min(due)));
+            return;
+        }
+        // It is not selected any more, and stays.
+        None if stall.is_none() => return,
+        _ => {}
+    }
+    let mut held = inventory.iter().filter(|(_, it)| it.live.terminating);
+    let held = held.find_map(|(_, it)| removal::held_by(&it.live));
+    let first = causes().map(|(slot, why)| format!("{slot}: {why}")).next().unwrap_or_default();
+    let (reason, warning, message) = match (stall, held) {
+        (Some((reason, message)), _) => (reason, true, message),
+        (None, Some(held)) => (REMOVING, true, held),
+        (None, None) => (REMOVING, false, first),
+    };
+    let message = secrets.mask(&message);
     let before = root.body.get("status").filter(|it| it.get("pemdas").is_some());
-    let said = before.is_some_and(|it| status::says(it, None, REMOVING));
-    if world.told.get(&None).map_or(!said, |it| it != REMOVING) {
-        let (about, reason, message) = (None, REMOVING.to_owned(), message.clone());
+    let said = before.is_some_and(|it| status::says(it, None, reason));
+    if world.told.get(&None).map_or(!said, |it| it != reason) {
+        let (about, reason, message) = (None, reason.to_owned(), message.clone());
         decision.actions.push(Action::Event(Event { about, reason, message, warning }));
     }
     let Some(before) = before else { return };
@@ -262,7 +336,8 @@ fn tell_of_removal(world: &World, inventory: &Inventory, decision: &mut Decision
     tally.states.clone_from(&decision.nodes);
     tally.unready = decision.nodes.keys().cloned().collect();
     let stalled: Vec<_> = decision.conditions.stalled.iter().map(|it| secrets.mask(it)).collect();
-    let status = status::removing(before, &message, &tally, &stalled, root.generation, world.now, &public);
+    let stalled = (reason, stalled.as_slice());
+    let status = status::removing(before, &message, &tally, stalled, root.generation, world.now, &public);
     let due = world.status_at.map_or(0, |it| it + STATUS_INTERVAL);
     if status == *before
         || world.is_what_became(&status, before)
@@ -292,21 +367,31 @@ fn stays(world: &World, live: &Live, claim: &Claim) -> bool {
 
 fn remove_one(world: &World, live: &Live, claim: &Claim, decision: &mut Decision) -> Vec<Cause> {
     if world.unseen_write(&live.key).is_some() {
-        return vec![Cause::Pending("our last write was not seen yet".to_owned())];
+        let unseen = || Cause::Pending("our last write was not seen yet".to_owned());
+        return vec![stuck(world, &live.key).unwrap_or_else(unseen)];
     }
+    let mut wake_at = |time: u64| decision.wake = Some(decision.wake.map_or(time, |it| it.min(time)));
     let Some(action) = next_removal(world, live, claim) else {
-        return vec![Cause::Pending(format!("{} is being deleted", live.key))];
+        let (why, again) = removal::being_deleted(live, world.root.going_since, world.now);
+        again.into_iter().for_each(wake_at);
+        return vec![why];
     };
-    if let Some(refused) = world.refused.get(&live.key)
-        && refused.tried == action.tried()
-        && refused.again() > world.now
-    {
-        let again = refused.again();
-        decision.wake = Some(decision.wake.map_or(again, |it| it.min(again)));
-        return vec![Cause::refused(refused)];
+    let refused = world.refused.get(&live.key).filter(|it| it.tried == action.tried());
+    if let Some(refused) = refused.filter(|it| it.again() > world.now) {
+        wake_at(refused.again());
+        return vec![stuck(world, &live.key).unwrap_or_else(|| Cause::refused(refused))];
     }
+    let lasting = refused.and_then(|_| stuck(world, &live.key));
     decision.actions.push(action);
-    vec![Cause::Pending(format!("{} is being removed", live.key))]
+    vec![lasting.unwrap_or_else(|| Cause::Pending(format!("{} is being removed", live.key)))]
+}
+
+/// Why an object is not removed although it was tried again and again, and how it is given up.
+fn stuck(world: &World, key: &ObjectKey) -> Option<Cause> {
+    let refused = world.refused.get(key).filter(|it| it.lasts())?;
+    let entry = GivenUp::entry(key);
+    let text = format!("{key} cannot be deleted: {}; {}", refused.refusal, GivenUp::of(world).advice(&entry));
+    Some(Cause::stalled(reason::REFUSED, text))
 }
 
 /// What brings an object nearer to its end.
@@ -315,16 +400,6 @@ fn next_removal(world: &World, live: &Live, claim: &Claim) -> Option<Action> {
         return Some(Action::release(live, false));
     }
     removal::removal(live, claim, true)
-}
-
-/// Whether its removal was refused for good: what we may no longer delete is reported, not waited for. That something else was
-/// refused once (its creation, a change) says nothing of that.
-fn left_behind(world: &World, live: &Live, claim: &Claim) -> bool {
-    let refused = world.refused.get(&live.key).filter(|it| matches!(it.refusal, Refusal::Forbidden(_)));
-    refused.is_some_and(|it| {
-        mutant!(AnyRefusalLeaves)
-            || next_removal(world, live, claim).is_some_and(|action| action.tried() == it.tried)
-    })
 }
 
 /// Nothing is left: the ledger goes, then our finalizers, then the root.

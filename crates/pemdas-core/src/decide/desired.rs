@@ -46,6 +46,25 @@ impl Desired {
     }
 }
 
+/// What a claim notes of what the server made of an apply.
+#[derive(Clone, Copy)]
+pub(super) struct Notes<'n> {
+    /// The fields that our entry of managed fields does not cover, as marks.
+    pub(super) unkept: &'n BTreeSet<String>,
+    /// The fields that are not in the answer.
+    pub(super) dropped: &'n BTreeSet<String>,
+}
+
+static NOTHING: BTreeSet<String> = BTreeSet::new();
+
+impl<'n> Notes<'n> {
+    pub(super) const NONE: Self = Self { unkept: &NOTHING, dropped: &NOTHING };
+
+    pub(super) fn of(claim: &'n Claim) -> Self {
+        Self { unkept: &claim.unkept, dropped: &claim.dropped }
+    }
+}
+
 /// What a template gave, and the digest of the question.
 #[derive(Debug, Clone)]
 pub(super) struct Rendered {
@@ -104,6 +123,24 @@ fn misfit(rendered: &Value) -> Option<&'static str> {
     RECORDS.iter().find(|(at, _)| odd(at)).map(|(_, what)| *what)
 }
 
+/// Which fields of a template are left to whoever owns them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Yields {
+    Nothing,
+    /// How many there are, to an autoscaler.
+    Scale,
+    All,
+}
+
+/// Who writes the number of replicas for a HorizontalPodAutoscaler: the controllers of Kubernetes, which write that of nothing
+/// else that a template makes. Whoever took it back would scale down what is under load.
+const AUTOSCALER: &str = "kube-controller-manager";
+
+/// Whether a manager has a field as an autoscaler.
+fn is_scaled(manager: &str, at: &FieldPath) -> bool {
+    manager == AUTOSCALER && at.parts() == ["spec", "replicas"]
+}
+
 impl Pass<'_> {
     /// The identity of a node's object: a function of the root and the member only, so that it is known while its
     /// inputs are not. What the way it is written says of a name saves a question, where that cannot differ from its answer. With `late_name` it is only known with the rendered object.
@@ -125,7 +162,7 @@ impl Pass<'_> {
             return Err(Cause::Unknown("its name is only known with all of its inputs".to_owned()));
         }
         let read_off = self.name_part(&object.name, each).zip(self.name_part(&object.namespace, each));
-        let (name, namespace) = match read_off {
+        let (name, namespace) = match read_off.filter(|_| !at_length!()) {
             Some(read_off) => read_off,
             None => self.asked_name(function, each)?,
         };
@@ -172,8 +209,13 @@ impl Pass<'_> {
     /// A part of the name that is put together of fields of the root and the member; none if the evaluator has to be asked.
     /// What there is to say of a field that is missing or no text is the evaluator's as well.
     fn name_part(&self, part: &NamePart, each: Option<&Value>) -> Option<Option<String>> {
+        let guessed: Vec<NameSegment>;
         let segments = match part {
             NamePart::Missing => return Some(None),
+            NamePart::Computed(reads) if mutant!(NamesAreReadOff) => {
+                guessed = reads.first().cloned().map(NameSegment::Input).into_iter().collect();
+                &guessed
+            }
             NamePart::Computed(_) => return None,
             NamePart::Pattern(segments) => segments,
         };
@@ -288,6 +330,7 @@ impl Pass<'_> {
             applied: rendered.question,
             fields: String::new(),
             unkept: BTreeSet::new(),
+            dropped: BTreeSet::new(),
             patch: marks.state.as_ref().map(|(_, patch)| self.facts.digest(patch.value())),
             orphan: node.on_delete == OnDelete::Orphan,
             owned: node.on_delete != OnDelete::Orphan && self.owns(&key),
@@ -296,7 +339,8 @@ impl Pass<'_> {
         };
         let known = self.kept.get(slot).filter(|it| it.question == rendered.question && it.key == key);
         let known = known.filter(|it| Claim { applied: it.claim.applied, ..claim.clone() } == *it.claim);
-        let known = known.filter(|_| node.conflict != Conflict::Yield).map(|it| it.claim.clone());
+        let yields = self.yields(slot, node, &key, &rendered);
+        let known = known.filter(|_| yields == Yields::Nothing).map(|it| it.claim.clone());
         let mut desired = Desired {
             digest: claim.applied,
             claim: Arc::new(claim),
@@ -312,11 +356,11 @@ impl Pass<'_> {
             return Ok(desired);
         }
         let mut body = self.unclaimed(&desired);
-        if node.conflict == Conflict::Yield
-            && let Some(live) = self.facts.object(&desired.key)
-        {
+        if let Some(live) = self.facts.object(&desired.key).filter(|_| yields != Yields::Nothing) {
             // A field that another manager owns is not wanted at all.
-            desired.yielded = live.taken_from(&self.manager, &body).into_iter().map(|(_, at)| at).collect();
+            let taken = live.taken_from(&self.manager, &body).into_iter();
+            let taken = taken.filter(|(by, at)| yields == Yields::All || is_scaled(by, at));
+            desired.yielded = taken.map(|(_, at)| at).collect();
             desired.yielded.iter().for_each(|at| without(&mut body, at.parts()));
         }
         let claim = &desired.claim;
@@ -335,6 +379,22 @@ impl Pass<'_> {
         let (question, key) = (desired.rendered.question, desired.key.clone());
         self.kept.insert(slot.clone(), Kept { question, key, claim: desired.claim.clone() });
         Ok(desired)
+    }
+
+    /// Which fields a node leaves to others. Looked up only where there may be some: who owns what is read when somebody asks.
+    /// An object with states is brought to a number of replicas in an order: there an autoscaler can only be in the way.
+    fn yields(&self, slot: &Slot, node: &Node, key: &ObjectKey, rendered: &Rendered) -> Yields {
+        let is_set = || rendered.data.value().pointer("/spec/replicas").is_some_and(|it| !it.is_null());
+        let scales = || is_set() && !self.program.states.contains_key(&slot.node);
+        match node.conflict {
+            Conflict::Yield => Yields::All,
+            Conflict::Fail if scales() && !mutant!(FightAutoscalers) => {
+                let owned = self.facts.object(key).and_then(|it| it.managed.get(AUTOSCALER));
+                let scaled = owned.is_some_and(|it| it.contains(&FieldPath::of(&["spec", "replicas"])));
+                if scaled { Yields::Scale } else { Yields::Nothing }
+            }
+            Conflict::Fail | Conflict::Force => Yields::Nothing,
+        }
     }
 
     /// The object without the claim: what the digest is of.
@@ -379,11 +439,12 @@ impl Pass<'_> {
         })
     }
 
-    /// The same as it is sent: with the fields that are applied, and those that the server is known not to keep.
-    pub(super) fn sent(&self, desired: &Desired, unkept: &BTreeSet<String>) -> Value {
+    /// The same as it is sent: with the fields that are applied, and what is known of those that the server does not keep.
+    pub(super) fn sent(&self, desired: &Desired, notes: Notes<'_>) -> Value {
         let mut body = self.body(desired).clone();
         let fields = fields(&self.unclaimed(desired), self.facts.secret());
-        let claim = Claim { fields, unkept: unkept.clone(), ..(*desired.claim).clone() };
+        let (unkept, dropped) = (notes.unkept.clone(), notes.dropped.clone());
+        let claim = Claim { fields, unkept, dropped, ..(*desired.claim).clone() };
         self.claim(&mut body, &desired.key, claim);
         body
     }

@@ -208,8 +208,9 @@ impl Pass<'_> {
         // With `each`, a member whose counterpart may still come waits as the others do.
         let missing = edge.each && members.is_empty() && !mutant!(EachOpensEmpty);
         if !view.members_known && (!edge.each || missing) {
-            let text = format!("the members of {precursor} are not known");
-            return (Truth::Unknown, vec![Cause::Unknown(text)]);
+            // Why they are not known is said of the precursor.
+            let on = Slot::new(precursor, "");
+            return (Truth::Unknown, vec![Cause::Waits { on, reasons: Vec::new() }]);
         }
         if members.is_empty() {
             return self.passed_on(precursor, &slot.member, edge.each);
@@ -265,9 +266,11 @@ impl Pass<'_> {
         let Some(view) = self.earlier(name).filter(|it| it.need != Truth::False) else { return false };
         if view.need == Truth::Unknown || !view.members_known {
             found.0 = found.0.and(Truth::Unknown);
-            found.1.push(Cause::Unknown(format!(
-                "whether {name} is needed, and with which members, is not known"
-            )));
+            found.1.push(if view.need == Truth::Unknown {
+                Cause::Unknown(format!("whether {name} is needed is not known"))
+            } else {
+                Cause::Waits { on: Slot::new(name, ""), reasons: Vec::new() }
+            });
             return true;
         }
         let mut members =
@@ -329,7 +332,11 @@ impl Pass<'_> {
             }
         }
         let judgement = match self.shape_of(until, edges, each, None) {
-            Ok(shape) if shape.names_absence() && self.is_absent(precursor, key, member) => {
+            Ok(shape)
+                if shape.names_absence()
+                    && self.is_absent(precursor, key, member)
+                    && !mutant!(AbsenceIsAWord) =>
+            {
                 let judgement = self.judge_shape(&shape, &Found::Absent);
                 if judgement.truth == Truth::True {
                     return (Truth::True, Vec::new());

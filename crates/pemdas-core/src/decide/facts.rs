@@ -141,6 +141,12 @@ impl<'a> Facts<'a> {
         self.world.unkept.get(key)
     }
 
+    /// The fields that the answer to our last apply does not have, where this process saw one.
+    pub(super) fn dropped(&self, key: &ObjectKey) -> Option<&'a BTreeSet<String>> {
+        self.read(Touch::object(key));
+        self.world.dropped.get(key)
+    }
+
     pub(super) fn reversals(&self, key: &ObjectKey) -> Option<&'a [Reversal]> {
         self.read(Touch::object(key));
         self.world.reversals.get(key).map(Vec::as_slice)

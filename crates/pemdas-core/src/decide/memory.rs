@@ -11,6 +11,7 @@ use super::{
     Cause, Mode,
     desired::{Marks, Rendered, named_alike},
     edges::Edges,
+    inventory::Item,
     pass::{Asked, Data, Found, Member, Pass},
     reason,
     settled::own_words,
@@ -135,16 +136,22 @@ impl Pass<'_> {
     }
 
     fn object_of(&self, slot: &Slot, entry: &Entry) -> Option<Arc<Live>> {
+        self.item_of(slot, entry).map(|it| it.live)
+    }
+
+    fn item_of(&self, slot: &Slot, entry: &Entry) -> Option<Item> {
         let attempt = Some((entry.key, entry.attempt));
         self.claims_of(&slot.node)
             .find(|(_, it)| it.claim.member == slot.member && it.claim.attempt == attempt)
-            .map(|(_, it)| it.live.clone())
+            .map(|(_, it)| it.clone())
     }
 
     /// Looks for the end of an attempt and records it.
     fn watch(&mut self, once: &Coming<'_>, entry: &Entry, member: &mut Member) {
         let Coming { slot, node, edges, each, .. } = *once;
-        let Some(live) = self.object_of(slot, entry) else { return };
+        let Some(item) = self.item_of(slot, entry) else { return };
+        member.dropped = self.dropped(&item);
+        let live = item.live;
         member.key = Some(live.key.clone());
         if let Some(cause) = self.unseen(&live.key) {
             member.causes.push(cause);

@@ -12,7 +12,7 @@
 //! | `node`, `converge` | 5, 6, 11: who may act, what a closed edge holds, whose an object is |
 //! | `reclaim` | 11: what a dead root left |
 //! | `removal` | 7: what goes, and in which order |
-//! | `deletion` | 8: the end of an instance |
+//! | `deletion`, `given_up` | 8: the end of an instance |
 //! | `memory`, `states` | 9: states and onces |
 //! | `report` | 12: the conditions, the status, the events |
 
@@ -22,6 +22,7 @@ mod deletion;
 mod desired;
 mod edges;
 mod facts;
+mod given_up;
 mod inputs;
 mod inventory;
 mod memo;
@@ -56,9 +57,11 @@ use crate::{
     world::{KindKey, ObjectKey, World},
 };
 
+pub(crate) use converge::finalizers;
 pub use memo::Memo;
 pub use node::MAX_MEMBERS;
-pub(crate) use report::{FORGED, REPORT};
+pub(crate) use report::{FORGED, PRUNED, REPORT};
+pub(crate) use status::STATUS_PRUNED;
 pub use why::{Cause, MAX_CAUSES, MAX_CHAIN, NodeState, Phase, chain, reason};
 
 /// How long a write of a process that lost the lease may be on its way, in milliseconds: an API server gives up on a

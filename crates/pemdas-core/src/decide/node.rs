@@ -192,7 +192,9 @@ impl Pass<'_> {
         each: Option<&Value>,
         frozen: bool,
     ) {
-        let Some(live) = self.ours(member.key.as_ref()).map(|it| it.live.clone()) else { return };
+        let Some(item) = self.ours(member.key.as_ref()).cloned() else { return };
+        member.dropped = self.dropped(&item);
+        let live = item.live;
         if frozen && matches!(member.found, Found::Present(_)) && !live.terminating {
             member.settled = Truth::True; // what is frozen is as it shall be
         }
@@ -292,8 +294,9 @@ impl Pass<'_> {
         }
         for (member_key, each) in self.members(name, node, &mut view) {
             let edges = self.edges(&Slot::new(name, &member_key), &node.before, each.as_ref());
+            let known = each.as_ref().filter(|_| !mutant!(MembersSeeAlike));
             let which = self
-                .which(&observe.function, &edges, each.as_ref())
+                .which(&observe.function, &edges, known)
                 .and_then(|it| Ok((self.kind_of(it.value())?, it)));
             let mut member = match which {
                 Err(cause) => {

@@ -22,7 +22,7 @@ use crate::{
     program::Program,
     secrets::Secrets,
     truth::Truth,
-    world::{KindKey, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Touch, World, manager},
+    world::{KindKey, LedgerFact, Live, OUR_PREFIX, ObjectKey, OwnWrite, Refused, Touch, World, manager},
 };
 
 /// A value that somebody else keeps: shared, never copied.
@@ -107,6 +107,8 @@ pub(super) struct Member {
     /// Settled and ready by what is recorded, whatever the object looks like.
     pub(super) by_memory: bool,
     pub(super) causes: Vec<Cause>,
+    /// Which fields of its object the API server dropped.
+    pub(super) dropped: Option<String>,
     /// Whether the edges into it are open.
     pub(super) open: Truth,
     /// Of a state: its patch and its key, for the object's step.
@@ -124,6 +126,7 @@ impl Member {
             end: None,
             by_memory: false,
             causes: Vec::new(),
+            dropped: None,
             open: Truth::False,
             patch: None,
             state_key: None,
@@ -142,6 +145,7 @@ impl Member {
             && self.patch == other.patch
             && self.state_key == other.state_key
             && self.causes == other.causes
+            && self.dropped == other.dropped
     }
 
     /// Something of it is not known: so is everything that follows.
@@ -249,6 +253,8 @@ pub(super) struct Pass<'a> {
     pub(super) trouble: Option<super::status::Trouble>,
     /// What may not be told; collected when something is told.
     secrets: OnceCell<Secrets<'a>>,
+    /// What the definition of the status drops.
+    pub(super) pruned: Option<String>,
 }
 
 static NOTHING_RECORDED: Ledger = Ledger {
@@ -277,7 +283,8 @@ impl Questions {
         argument: &dyn Argument,
     ) -> (Digest, Asked) {
         let (digest, input) = projected(facts.secret(), revision, function, form, argument);
-        if let Some(value) = function.plain.as_ref().and_then(|it| it.answer(form, argument)) {
+        let plain = function.plain.as_ref().filter(|_| !at_length!());
+        if let Some(value) = plain.and_then(|it| it.answer(form, argument)) {
             return (digest, Asked::Value(Data::from(value)));
         }
         self.used.insert(digest);
@@ -358,6 +365,7 @@ impl<'a> Pass<'a> {
             told_all: true,
             trouble: None,
             secrets: OnceCell::new(),
+            pruned: None,
         }
     }
 
@@ -489,7 +497,10 @@ impl<'a> Pass<'a> {
                 self.push(Action::Look { key: key.clone() });
                 Some(Cause::Pending(format!("what became of the last write to {key} is being looked up")))
             }
-            _ => Some(Cause::Pending(format!("our last write to {key} was not seen yet"))),
+            // While a write that is refused again and again is tried once more, nothing has changed.
+            _ => self
+                .refused_for_long(key)
+                .or_else(|| Some(Cause::Pending(format!("our last write to {key} was not seen yet")))),
         }
     }
 
@@ -499,16 +510,22 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// Why a write is refused again and again.
+    fn refused_for_long(&self, key: &ObjectKey) -> Option<Cause> {
+        self.facts.refused(key).filter(|it| it.lasts()).map(Cause::refused)
+    }
+
     /// Sends a write unless the same was refused a short while ago; otherwise why not.
     pub(super) fn try_again(&mut self, action: Action) -> Option<Cause> {
         let refused = action.written().and_then(|key| self.facts.refused(key));
-        let again = refused.filter(|it| it.again() > self.facts.now() && it.tried == action.tried());
-        let Some(refused) = again else {
-            self.push(action);
-            return None;
-        };
-        self.wake_at(refused.again());
-        Some(Cause::refused(refused))
+        let refused = refused.filter(|it| it.tried == action.tried());
+        let again = refused.map(Refused::again).filter(|it| *it > self.facts.now());
+        let cause = refused.filter(|it| again.is_some() || it.lasts()).map(Cause::refused);
+        match again {
+            Some(again) => self.wake_at(again),
+            None => self.push(action),
+        }
+        cause
     }
 }
 

@@ -9,15 +9,20 @@ use super::{
     Cause, Mode, NodeState, Phase,
     inventory::{Inventory, Item},
     pass::Pass,
+    reason,
     tally::{Tally, makes},
 };
 use crate::{
     action::Action,
     blueprint::Replace,
     ledger::Slot,
+    moment::read_timestamp,
     truth::Truth,
-    world::{Claim, Live, ObjectKey},
+    world::{Claim, Live, ONCE_FINALIZER, ObjectKey},
 };
+
+/// How long a finalizer of somebody else may hold an object that goes before a human is asked, in milliseconds.
+const HELD_FOR_LONG: u64 = 300_000;
 
 impl Pass<'_> {
     /// Mode present: removes what is in the inventory and not kept.
@@ -51,7 +56,7 @@ impl Pass<'_> {
                 self.why_not_yet(&key, &claim, blocked_by.get(&key))
             };
             let causes = if causes.is_empty() { self.remove(&live, &claim) } else { causes };
-            self.removing.insert(slot, NodeState { phase: Phase::Removing, causes });
+            self.removing.insert(slot, NodeState { phase: Phase::Removing, causes, dropped: None });
         }
     }
 
@@ -153,13 +158,20 @@ impl Pass<'_> {
             return vec![cause];
         }
         match removal(live, claim, self.mode != Mode::Present) {
-            None => vec![Cause::Pending(format!("{} is being deleted", live.key))],
+            None => vec![self.being_deleted(live)],
             Some(action) => {
                 let removed = Cause::Pending(format!("{} is being removed", live.key));
                 let held = self.comes_back(&live.key).or_else(|| self.try_again(action));
                 vec![held.unwrap_or(removed)]
             }
         }
+    }
+
+    /// An object is on its way: by whom it is held, once that lasts.
+    pub(super) fn being_deleted(&mut self, live: &Live) -> Cause {
+        let (why, again) = being_deleted(live, None, self.facts.now());
+        again.into_iter().for_each(|it| self.wake_at(it));
+        why
     }
 
     /// Once-objects of nodes that are not needed any more: an unfinished one is waited for.
@@ -176,7 +188,7 @@ impl Pass<'_> {
                     next.due = true;
                 }
                 let causes = vec![Cause::Pending("it is no longer needed; its end is waited for".to_owned())];
-                self.removing.insert(slot, NodeState { phase: Phase::Removing, causes });
+                self.removing.insert(slot, NodeState { phase: Phase::Removing, causes, dropped: None });
                 continue;
             }
             if self.ledger().is_some() {
@@ -216,9 +228,31 @@ pub(super) fn blockers(inventory: &Inventory) -> BTreeMap<ObjectKey, BTreeSet<Ob
     blocked
 }
 
+/// Who holds an object that is being deleted, in a sentence; nothing if it goes by itself.
+pub(super) fn held_by(live: &Live) -> Option<String> {
+    let theirs = live.finalizers.iter().filter(|it| *it != ONCE_FINALIZER).map(String::as_str);
+    let holders: Vec<_> = theirs.collect();
+    (!holders.is_empty())
+        .then(|| format!("{} is being deleted, and held by {}", live.key, holders.join(", ")))
+}
+
+/// Why an object that is being deleted is still there, and when that has lasted for so long that a human is asked. Most
+/// finalizers go by themselves.
+pub(super) fn being_deleted(live: &Live, since: Option<u64>, now: u64) -> (Cause, Option<u64>) {
+    let Some(held) = held_by(live) else {
+        return (Cause::Pending(format!("{} is being deleted", live.key)), None);
+    };
+    let said = live.body.pointer("/metadata/deletionTimestamp").and_then(serde_json::Value::as_str);
+    match said.and_then(read_timestamp).or(since).map(|it| it.saturating_add(HELD_FOR_LONG)) {
+        Some(due) if due > now => (Cause::Pending(held), Some(due)),
+        Some(_) if !mutant!(HeldForEver) => (Cause::stalled(reason::HELD, held), None),
+        _ => (Cause::Pending(held), None),
+    }
+}
+
 /// The write that takes an object out of the inventory; none if it is on its way already.
 pub(super) fn removal(live: &Live, claim: &Claim, ending: bool) -> Option<Action> {
-    let held = live.finalizers.contains(crate::world::ONCE_FINALIZER);
+    let held = live.finalizers.contains(ONCE_FINALIZER);
     if claim.orphan && !mutant!(DeleteOrphans) {
         return Some(Action::release(live, true));
     }

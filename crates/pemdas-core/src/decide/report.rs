@@ -11,7 +11,8 @@ use super::{
     Cause, Conditions, Decision, Phase,
     inputs::The,
     pass::{Asked, Data, Found, Pass, record},
-    status::{self, Parts, Trouble, whole},
+    reason,
+    status::{self, Parts, STATUS_PRUNED, Trouble, whole},
     tally::Tally,
 };
 use crate::{
@@ -36,6 +37,8 @@ pub(crate) const REPORT: &str = "report";
 const IGNORED: &str = "ClaimIgnored";
 /// The key under which this Event is remembered, in place of a member: roots have none.
 pub(crate) const FORGED: &str = "forged";
+/// Stands for the status of a root among what is told.
+pub(crate) const PRUNED: &str = "status";
 /// The shortest time between two writes of a status, in milliseconds.
 pub(super) const STATUS_INTERVAL: u64 = 1_000;
 
@@ -98,6 +101,12 @@ impl Pass<'_> {
         if self.facts.all().ledger_write == Some(OwnWrite::Lost) {
             self.push(Action::ReadLedger);
         }
+        let lasting = self.facts.all().ledger_refused.as_ref().filter(|it| it.lasts());
+        let lasting = lasting.map(|it| Cause::refused_of("the ledger", it));
+        if self.facts.all().ledger_write.is_some() {
+            // It is tried once more: nothing has changed so far.
+            self.instance.extend(lasting.clone());
+        }
         let Some(next) = self.take_record() else { return };
         if self.facts.all().ledger_write.is_some() && !mutant!(UnseenLedger) {
             return;
@@ -118,12 +127,11 @@ impl Pass<'_> {
             && refused.again() > self.facts.all().now
         {
             let again = refused.again();
-            let message = format!("the ledger: {}", refused.refusal);
-            let passing = refused.refusal.passes();
-            self.instance.push(Cause::Refused { message, again, passing });
+            self.instance.push(Cause::refused_of("the ledger", refused));
             self.wake_at(again);
             return;
         }
+        self.instance.extend(lasting);
         let resource_version = match &self.facts.all().ledger {
             LedgerFact::Present { resource_version, .. } => Some(*resource_version),
             _ => None,
@@ -197,6 +205,7 @@ impl Pass<'_> {
             return None;
         }
         let unfit = self.is_unfit(&status);
+        let pruned = self.find_pruned();
         Some(whole(Parts {
             author: if unfit { json!({}) } else { status },
             unfit,
@@ -213,6 +222,7 @@ impl Pass<'_> {
             generation: self.root.generation,
             revision: &self.program.revision.name,
             report: reported,
+            pruned,
             before: self.root.body.get("status"),
             now: self.facts.all().changed_at,
             public: &|text| self.public(text),
@@ -367,7 +377,10 @@ impl Pass<'_> {
             }
         }
         if let Some((reason, message)) = self.trouble.take() {
-            now.insert(Some(self.about_report()), (reason.to_owned(), message));
+            now.insert(Some(self.about(REPORT)), (reason.to_owned(), message));
+        }
+        if let Some(message) = self.pruned.take() {
+            now.insert(Some(self.about(PRUNED)), (STATUS_PRUNED.to_owned(), message));
         }
         if let Some(first) = self.inventory.forged.first() {
             let others = match self.inventory.forged.len() {
@@ -379,6 +392,7 @@ impl Pass<'_> {
             );
             now.insert(Some(Slot::new(&self.program.root, FORGED)), (IGNORED.to_owned(), message));
         }
+        self.tell_of_dropped(tally);
         let instance = self.stalled().or_else(|| self.instance.iter().find_map(Cause::told));
         if let Some((reason, message)) = instance {
             now.insert(None, (reason.to_owned(), message));
@@ -399,10 +413,11 @@ impl Pass<'_> {
         let before = self.root.body.get("status");
         for (about, (reason, message)) in now {
             // Another process told it before this one began: the status that is there says so.
-            let is_report = about.as_ref().is_some_and(|it| it.member == REPORT);
-            let says = |it: &Value| match &about {
-                Some(_) if is_report => status::says_of_report(it, &reason),
-                about => status::says(it, about.as_ref(), &reason),
+            let of_root = about.as_ref().filter(|it| it.node == self.program.root);
+            let says = |it: &Value| match of_root.map(|it| it.member.as_str()) {
+                Some(REPORT) => status::says_of_report(it, &reason),
+                Some(PRUNED) => status::pruned_fields(it).is_some(),
+                _ => status::says(it, about.as_ref(), &reason),
             };
             if before.is_some_and(says) && !self.facts.all().told.contains_key(&about) {
                 continue;
@@ -423,9 +438,47 @@ impl Pass<'_> {
         until.is_some()
     }
 
-    /// What stands for the report where Events are counted.
-    fn about_report(&self) -> Slot {
-        Slot::new(&self.program.root, REPORT)
+    /// What stands for the report, or for the status, where Events are counted.
+    fn about(&self, what: &str) -> Slot {
+        Slot::new(&self.program.root, what)
+    }
+
+    /// What is to be said of fields that the definition of the status drops. Until this process has written a status, what another
+    /// one found stands.
+    fn find_pruned(&mut self) -> Option<String> {
+        let told = || status::pruned_fields(self.root.body.get("status")?);
+        self.pruned = match &self.facts.all().status_pruned {
+            _ if mutant!(PrunedSilently) => None,
+            None => told(),
+            Some(fields) if fields.is_empty() => None,
+            Some(fields) => {
+                let fields: Vec<_> = fields.iter().map(String::as_str).collect();
+                Some(format!("the definition does not have {}: the API server drops it", fields.join(", ")))
+            }
+        };
+        self.pruned.clone()
+    }
+
+    /// One Event for each node of whose object the API server dropped fields, and again where these are others.
+    fn tell_of_dropped(&mut self, tally: &Tally) {
+        let told = &self.facts.all().told_dropped;
+        let before = self.root.body.get("status");
+        let fresh = |(slot, sentence): &(&Slot, &str)| match told.get(*slot) {
+            Some(told) => told != sentence,
+            // Another process told it before this one began.
+            None => !before.is_some_and(|it| status::says_dropped(it, slot, sentence)),
+        };
+        let fresh: Vec<_> = tally
+            .dropped()
+            .filter(fresh)
+            .map(|(slot, sentence)| Event {
+                about: Some(slot.clone()),
+                reason: reason::DROPPED.to_owned(),
+                message: sentence.to_owned(),
+                warning: true,
+            })
+            .collect();
+        fresh.into_iter().for_each(|it| self.push(Action::Event(it)));
     }
 }
 

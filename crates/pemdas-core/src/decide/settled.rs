@@ -14,12 +14,16 @@ use super::{
 };
 use crate::{
     blueprint::Node,
+    health::conditions,
     path::FieldPath,
     shape::{Shape, Why},
     text,
     truth::Truth,
     world::{Live, ObjectKey, Touch},
 };
+
+/// How long the words may be in which pods are refused.
+const MAX_REFUSAL: usize = 300;
 
 /// What an object says itself of its failure: the message of the condition that says so.
 pub(super) fn own_words(live: &Live) -> Option<String> {
@@ -34,15 +38,24 @@ pub(super) fn own_words(live: &Live) -> Option<String> {
         .find_map(|(kind, status)| message(kind, status))
 }
 
+/// Why a workload gets no pods, where its controller says so: a quota, for example. That there are too few follows from it.
+fn pods_refused(live: &Live) -> Option<Why> {
+    let refused = conditions::find(&live.body, "ReplicaFailure").filter(|it| it.status == "True")?;
+    let is = format!("\"True\" ({})", text::shorten_to(refused.message, MAX_REFUSAL));
+    Some(Why::new(conditions::path("ReplicaFailure"), is, "\"False\""))
+}
+
 impl Pass<'_> {
     /// Why the object's controller has not seen its last change; nothing if it has.
     pub(super) fn behind(&self, live: &Live, node: &Node) -> Option<Cause> {
-        let counts = self.facts.kind(&live.key.kind).is_some_and(|it| it.observed_generation);
+        let reports = self.facts.kind(&live.key.kind).is_some_and(|it| it.observed_generation);
         let generation = live.generation?;
+        let observed = FieldPath::find(&live.body, &["status", "observedGeneration"]).and_then(Value::as_i64);
+        // An object that says which generation was observed is believed, whatever is known of its kind.
+        let counts = reports || observed.is_some();
         if !counts || !node.observed || mutant!(IgnoreObservedGeneration) {
             return None;
         }
-        let observed = FieldPath::find(&live.body, &["status", "observedGeneration"]).and_then(Value::as_i64);
         if observed.is_some_and(|it| it >= generation)
             || (observed.is_none() && mutant!(MissingObservedIsFine))
         {
@@ -66,7 +79,11 @@ impl Pass<'_> {
             judgement.truth.and(member.settled)
         };
         if judgement.truth != Truth::True {
-            member.causes.push(Cause::Shape(judgement.why));
+            let refused = match &found {
+                Found::Present(Data::Live(live)) => pods_refused(live),
+                _ => None,
+            };
+            member.causes.push(Cause::Shape(refused.into_iter().chain(judgement.why).collect()));
         }
         if let Some(fails) = &node.fails
             && (member.settled == Truth::True || mutant!(FailsUnsettled))

@@ -51,6 +51,10 @@ impl Pass<'_> {
         let Some(ledger) = self.ledger() else {
             return member.unknown(Cause::Pending("the ledger is being written".to_owned()));
         };
+        // What is not due is not rendered: that its template fails would hold the object for nothing.
+        if node.key.is_some() && matches!(self.key(slot, node, &edges, each, None), Ok(None)) {
+            return not_due(member);
+        }
         let own = Found::Absent;
         let patch = match self.render(slot, &template.function, &edges, each, &own) {
             Ok(patch) => patch.data,
@@ -63,12 +67,7 @@ impl Pass<'_> {
         let entry = ledger.entries.get(slot);
         let key = match self.key(slot, node, &edges, each, Some(&patch)) {
             Ok(Some(key)) => key,
-            Ok(None) => {
-                member.settled = Truth::True;
-                member.ready = Truth::True;
-                member.by_memory = true;
-                return member;
-            }
+            Ok(None) => return not_due(member),
             Err(cause) => return member.unknown(cause),
         };
         member.patch = Some(patch.clone());
@@ -419,4 +418,12 @@ enum Target {
     /// Nothing is passed for the current keys.
     Hold,
     Unknown(Cause),
+}
+
+/// A state without a key: nothing has to be done for it.
+fn not_due(mut member: Member) -> Member {
+    member.settled = Truth::True;
+    member.ready = Truth::True;
+    member.by_memory = true;
+    member
 }

@@ -19,6 +19,11 @@ const MAX_MESSAGE: usize = 4_096;
 /// How many conditions of an author are taken.
 const MAX_AUTHORED: usize = 40;
 
+/// The condition that tells of fields of a status that its definition drops.
+pub(crate) const STATUS_PRUNED: &str = "StatusPruned";
+/// The conditions that Pemdas writes.
+const OURS: [&str; 5] = ["Ready", "Reconciling", "Stalled", "Reported", STATUS_PRUNED];
+
 /// What a status is made of.
 pub(super) struct Parts<'a> {
     /// The fields of the author.
@@ -39,6 +44,8 @@ pub(super) struct Parts<'a> {
     pub(super) failed: Option<String>,
     /// Where a Service is asked for a report: whether there is one, and what is wrong.
     pub(super) report: Option<(bool, Option<Trouble>)>,
+    /// What is said of fields that the definition drops.
+    pub(super) pruned: Option<String>,
     /// The status that is there.
     pub(super) before: Option<&'a Value>,
     /// The time in milliseconds.
@@ -75,11 +82,13 @@ pub(super) fn whole(mut parts: Parts<'_>) -> Value {
     let mut all = own(&parts, refused.as_ref().or(failed.as_ref()).or(lowered));
     let written = parts.before.and_then(|it| it.get("conditions")).and_then(Value::as_array);
     all.extend(parts.report.map(|(there, trouble)| reported(there, trouble, written)));
-    all.extend(
-        authored
-            .into_iter()
-            .filter(|it| !["Ready", "Reconciling", "Stalled", "Reported"].contains(&&*it.name)),
-    );
+    all.extend(parts.pruned.map(|message| Condition {
+        name: STATUS_PRUNED.to_owned(),
+        status: "True",
+        reason: "UnknownFields".to_owned(),
+        message,
+    }));
+    all.extend(authored.into_iter().filter(|it| !OURS.contains(&&*it.name)));
     let public = |it: Condition| Condition { message: (parts.public)(&it.message), ..it };
     let conditions = all.into_iter().map(|it| public(it).written(written, parts.generation, &now));
     status.insert("conditions".to_owned(), conditions.collect());
@@ -139,6 +148,8 @@ fn own(parts: &Parts<'_>, lowered: Option<&Condition>) -> Vec<Condition> {
         reason,
         message,
     };
+    let dropped = tally.dropped().map(|(slot, sentence)| told_dropped(slot, sentence));
+    let message = std::iter::once(message).chain(dropped).collect::<Vec<_>>().join("; ");
     let is_stalled = !conditions.stalled.is_empty();
     let progress = if conditions.reconciling { "Progressing" } else { "Done" };
     let progress_message = if conditions.reconciling { waits } else { String::new() };
@@ -248,6 +259,13 @@ pub(super) fn says_of_report(status: &Value, reason: &str) -> bool {
         .any(|it| it["status"] == "False" && it["reason"] == reason)
 }
 
+/// What a status says already of fields that its definition drops.
+pub(super) fn pruned_fields(status: &Value) -> Option<String> {
+    let mut conditions = status.get("conditions").and_then(Value::as_array).into_iter().flatten();
+    let found = conditions.find(|it| it["type"] == STATUS_PRUNED && it["status"] == "True")?;
+    found["message"].as_str().map(str::to_owned)
+}
+
 /// The author's part of a status.
 pub(super) fn authors(status: Option<&Value>) -> Value {
     let fields = status.and_then(Value::as_object).into_iter().flatten();
@@ -270,7 +288,7 @@ pub(super) fn removing(
     before: &Value,
     waits: &str,
     tally: &Tally,
-    stalled: &[String],
+    (reason, stalled): (&str, &[String]),
     generation: Option<i64>,
     now: u64,
     public: &dyn Fn(&str) -> String,
@@ -281,11 +299,13 @@ pub(super) fn removing(
         let (name, reason) = (name.to_owned(), reason.to_owned());
         Condition { name, status, reason, message }.written(written, generation, &now)
     };
-    let left = if stalled.is_empty() { ("False", "Fine") } else { ("True", "Left") };
+    // What only waits is not stalled, although something may be left in the end.
+    let is_stalled = reason != REMOVING;
+    let (moves, stall) = if is_stalled { ("False", ("True", reason)) } else { ("True", ("False", "Fine")) };
     let mut conditions = vec![
-        condition("Ready", "False", REMOVING, waits.to_owned()),
-        condition("Reconciling", "True", REMOVING, waits.to_owned()),
-        condition("Stalled", left.0, left.1, stalled.join("; ")),
+        condition("Ready", "False", reason, waits.to_owned()),
+        condition("Reconciling", moves, REMOVING, waits.to_owned()),
+        condition("Stalled", stall.0, stall.1, if is_stalled { stalled.join("; ") } else { String::new() }),
     ];
     let others = written.into_iter().flatten().filter(|it| !is_own(it) && it["type"] != "Ready");
     conditions.extend(others.cloned());
@@ -302,6 +322,18 @@ pub(super) fn lowered(status: &Value) -> Option<(String, String)> {
     let ready = conditions.into_iter().find(|it| it["type"] == "Ready" && it["status"] != "True")?;
     let text = |field: &str| ready[field].as_str().unwrap_or_default().to_owned();
     Some((text("reason"), text("message")))
+}
+
+fn told_dropped(slot: &Slot, sentence: &str) -> String {
+    format!("{slot}: {sentence}")
+}
+
+/// Whether a status says already which fields the API server dropped of a node's object.
+pub(super) fn says_dropped(status: &Value, slot: &Slot, sentence: &str) -> bool {
+    let conditions = status.get("conditions").and_then(Value::as_array).into_iter().flatten();
+    let message =
+        |it: &Value| it["message"].as_str().is_some_and(|it| it.contains(&told_dropped(slot, sentence)));
+    conditions.into_iter().any(|it| it["type"] == "Ready" && message(it))
 }
 
 /// Whether a status says already that the instance is ready, that it is stalled for this reason, or that this node is
@@ -351,7 +383,7 @@ mod tests {
         if !ready {
             tally.unready.insert(Slot::new("web", ""));
         }
-        tally.states.insert(Slot::new("web", ""), NodeState { phase, causes });
+        tally.states.insert(Slot::new("web", ""), NodeState { phase, causes, dropped: None });
         let conditions = Conditions { ready, reconciling: !ready, stalled: Vec::new() };
         let authored =
             json!({ "Nice": { "status": true, "reason": "Weather" }, "Ready": { "status": false } });
@@ -367,6 +399,7 @@ mod tests {
             unfit: false,
             failed: None,
             report: None,
+            pruned: None,
             before,
             now,
             public: &str::to_owned,

@@ -23,6 +23,8 @@ pub(super) struct Tally {
     pub(super) states: BTreeMap<Slot, NodeState>,
     /// Those of them that are not ready.
     pub(super) unready: BTreeSet<Slot>,
+    /// Those of them of whose objects the API server dropped fields.
+    pub(super) dropped: BTreeSet<Slot>,
     /// How many nodes there are whose being needed, or whose members, are not known.
     pub(super) vague: usize,
     /// The answers that were used, and by how many steps.
@@ -56,6 +58,7 @@ impl Tally {
             for (slot, _) in states(name, old) {
                 self.states.remove(&slot);
                 self.unready.remove(&slot);
+                self.dropped.remove(&slot);
             }
             self.vague -= usize::from(is_vague(old));
         }
@@ -70,6 +73,9 @@ impl Tally {
                 self.unready.remove(&slot);
             } else {
                 self.unready.insert(slot.clone());
+            }
+            if state.dropped.is_some() {
+                self.dropped.insert(slot.clone());
             }
             self.states.insert(slot, state);
         }
@@ -154,6 +160,11 @@ impl Tally {
         self.uses_no_more(&used);
     }
 
+    /// What the API server dropped, by node.
+    pub(super) fn dropped(&self) -> impl Iterator<Item = (&Slot, &str)> {
+        self.dropped.iter().filter_map(|slot| Some((slot, self.states.get(slot)?.dropped.as_deref()?)))
+    }
+
     /// Those that are not ready, with their states, in order.
     pub(super) fn unready(&self) -> impl Iterator<Item = (&Slot, &NodeState)> {
         self.unready.iter().filter_map(|slot| Some((slot, self.states.get(slot)?)))
@@ -189,15 +200,15 @@ pub(super) fn makes(program: &Program, node: &str) -> bool {
 fn states<'v>(name: &'v str, view: &'v NodeView) -> impl Iterator<Item = (Slot, NodeState)> + 'v {
     let needed = view.need != Truth::False;
     let whole = !view.members_known || (view.members.is_empty() && !view.causes.is_empty());
-    let whole = (needed && whole).then(|| (Slot::new(name, ""), state(Truth::Unknown, &view.causes)));
+    let whole = (needed && whole).then(|| (Slot::new(name, ""), state(Truth::Unknown, &view.causes, None)));
     let members = view.members.iter().filter(move |_| needed).map(move |(key, member)| {
         let truth = member.ready.and(member.settled).and(view.need);
-        (Slot::new(name, key), state(truth, &member.causes))
+        (Slot::new(name, key), state(truth, &member.causes, member.dropped.clone()))
     });
     whole.into_iter().chain(members)
 }
 
-fn state(ready: Truth, causes: &[Cause]) -> NodeState {
+fn state(ready: Truth, causes: &[Cause], dropped: Option<String>) -> NodeState {
     let has = |wanted: fn(&Cause) -> bool| causes.iter().any(wanted);
     let phase = if ready == Truth::True && causes.is_empty() {
         Phase::Ready
@@ -222,5 +233,5 @@ fn state(ready: Truth, causes: &[Cause]) -> NodeState {
         Cause::Refused { .. } => 1,
         _ => 2,
     });
-    NodeState { phase, causes }
+    NodeState { phase, causes, dropped }
 }

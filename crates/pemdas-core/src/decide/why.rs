@@ -23,6 +23,10 @@ pub mod reason {
     pub const CONTENDED: &str = "Contended";
     /// An object goes away again and again, or comes back again and again after it was deleted.
     pub const RECREATED: &str = "Recreated";
+    /// The schema of a kind does not have a field of the template.
+    pub const UNKNOWN_FIELD: &str = "UnknownField";
+    /// The API server accepted an object and dropped fields of it.
+    pub const DROPPED: &str = "FieldsDropped";
     /// A field that may not change would have to.
     pub const IMMUTABLE: &str = "Immutable";
     /// The object has the shape that means failure.
@@ -41,8 +45,13 @@ pub mod reason {
     pub const CLAIM_INVALID: &str = "ClaimInvalid";
     /// A ledger that cannot be read, or a claim that contradicts its blueprint.
     pub const UNREADABLE: &str = "Unreadable";
-    /// The API server refuses a write; it is tried again, and somebody has to do something.
+    /// The API server refuses a write again and again, or what is there may not be seen; it is tried again, and somebody has to
+    /// do something.
     pub const REFUSED: &str = "Refused";
+    /// A finalizer of somebody else holds an object that is being deleted, for long.
+    pub const HELD: &str = "Held";
+    /// Objects stay although their root goes: a human gave them up, or nobody knows whose they are.
+    pub const LEFT: &str = "Left";
     /// A node of the deletion cannot run.
     pub const DELETION: &str = "DeletionBlocked";
     /// The root is not there, and was not seen going.
@@ -86,9 +95,29 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// A write was refused: at first it is tried again, and from the fourth time on a human is asked as well.
     pub(crate) fn refused(refused: &Refused) -> Self {
         let message = refused.refusal.to_string();
+        if refused.lasts() {
+            return Self::Stalled {
+                reason: reason::REFUSED,
+                message: text::shorten_to(&message, MAX_REFUSAL),
+            };
+        }
         Self::Refused { message, again: refused.again(), passing: refused.refusal.passes() }
+    }
+
+    /// The same of something that is no node's object.
+    pub(crate) fn refused_of(what: &str, refused: &Refused) -> Self {
+        match Self::refused(refused) {
+            Self::Refused { message, again, passing } => {
+                Self::Refused { message: format!("{what}: {message}"), again, passing }
+            }
+            Self::Stalled { reason, message } => {
+                Self::Stalled { reason, message: format!("{what}: {message}") }
+            }
+            other => other,
+        }
     }
 
     /// What is told of it as an Event: one word and one sentence. What ends by itself is not.
@@ -146,6 +175,9 @@ pub struct NodeState {
     pub phase: Phase,
     /// Why it is not further; empty when it is ready. At most [`MAX_CAUSES`].
     pub causes: Vec<Cause>,
+    /// Which fields of its object the API server dropped, as a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<String>,
 }
 
 /// Follows a chain of waits from a node to what it is waiting for in the end.

@@ -35,10 +35,16 @@ pub(super) struct Cluster {
     pub(super) namespace_ending: bool,
     /// A field of a status that the definition does not know.
     pub(super) pruned: Option<&'static str>,
-    /// What the account may not delete.
-    pub(super) undeletable: BTreeSet<ObjectKey>,
+    /// How deletions of a kind's objects are refused.
+    pub(super) undeletable: BTreeMap<KindKey, Refusal>,
+    /// How it is refused to make or change objects of a kind.
+    pub(super) unwritable: BTreeMap<KindKey, Refusal>,
+    /// What the account may not list.
+    pub(super) unlistable: BTreeSet<KindKey>,
     /// Fields that the server takes from objects of a kind without a word.
     pub(super) dropped: Vec<(KindKey, FieldPath)>,
+    /// The kind whose schema does not have the field `spec.v`.
+    pub(super) unknown: Option<KindKey>,
 }
 
 impl Cluster {
@@ -54,8 +60,11 @@ impl Cluster {
             immutable: BTreeSet::new(),
             namespace_ending: false,
             pruned: None,
-            undeletable: BTreeSet::new(),
+            undeletable: BTreeMap::new(),
+            unwritable: BTreeMap::new(),
+            unlistable: BTreeSet::new(),
             dropped: Vec::new(),
+            unknown: None,
         }
     }
 
@@ -168,7 +177,15 @@ impl Cluster {
     /// Carries out an action, or refuses it.
     #[expect(clippy::too_many_lines, reason = "one arm for each action")]
     pub(super) fn execute(&mut self, action: &Action, manager: &str) -> WriteOutcome {
+        if let Some(refusal) = self.refuses(action) {
+            return WriteOutcome::Refused(refusal);
+        }
         match action {
+            Action::Create { key, .. } | Action::Change { key, .. }
+                if self.unknown.as_ref() == Some(&key.kind) =>
+            {
+                WriteOutcome::Refused(Refusal::UnknownField("spec.v".to_owned()))
+            }
             Action::Create { key, body } => {
                 if self.namespace_ending {
                     return WriteOutcome::Refused(Refusal::NoNamespace("it is being deleted".to_owned()));
@@ -194,9 +211,6 @@ impl Cluster {
                         WriteOutcome::Done(if new == *live { live.resource_version } else { self.store(new) })
                     }
                 }
-            }
-            Action::Delete { key, .. } if self.undeletable.contains(key) => {
-                WriteOutcome::Refused(Refusal::Forbidden("deletes".to_owned()))
             }
             Action::Delete { key, uid, resource_version } => {
                 match self.checked(key, uid, Some(*resource_version)) {
@@ -280,6 +294,17 @@ impl Cluster {
             | Action::ReadLedger
             | Action::ReadLedgerOf { .. }
             | Action::Event(_) => WriteOutcome::Done(self.version),
+        }
+    }
+
+    /// How an action is refused whatever is there. What the account may not do, Pemdas itself may.
+    fn refuses(&self, action: &Action) -> Option<Refusal> {
+        match action {
+            Action::Create { key, .. } | Action::Change { key, .. } => {
+                self.unwritable.get(&key.kind).cloned()
+            }
+            Action::Delete { key, .. } => self.undeletable.get(&key.kind).cloned(),
+            _ => None,
         }
     }
 

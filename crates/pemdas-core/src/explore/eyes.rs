@@ -146,8 +146,9 @@ impl Sim {
                 let named =
                     live.body["spec"]["uses"].as_array().is_some_and(|it| it.iter().any(|it| *it == name));
                 let uses = (named || mounts(&live.body, key)) && !self.unseen_late(other);
-                // What may not be deleted stays behind, without what it used.
-                let left = self.cluster.undeletable.contains(other);
+                // What was given up by name stays behind, without what it used.
+                let given_up = self.root().and_then(|it| it.annotation("pemdas.dev/skip-deletion"));
+                let left = given_up.is_some_and(|it| it.contains(&other.name));
                 uses && other != key && claim.attempt.is_none() && !left && !self.is_loose(&claim.node)
             })
             .map(|(other, _, _)| other.to_string())

@@ -16,10 +16,10 @@ use super::{
 use crate::{
     action::Action,
     blueprint::{Body, Conflict},
-    decide::decide,
+    decide::{Cause, Mode, decide},
     ledger::Slot,
     path::FieldPath,
-    world::{CLAIM_ANNOTATION, Fact, OUR_PREFIX, ObjectKey, ROOT_LABEL, Sight, leaves},
+    world::{CLAIM_ANNOTATION, Fact, OUR_PREFIX, ObjectKey, ROOT_LABEL, Refusal, Sight, leaves},
 };
 
 /// A property of a subject; the number says how hard it is tried.
@@ -48,6 +48,7 @@ macro_rules! each_law {
             a_blueprint_that_breaks_at_any_step_blocks_no_removal,
             nodes_of_a_deletion_block_until_skipped,
             a_terminating_namespace_ends,
+            withdrawn_permissions_leak_nothing,
             a_contended_field_ends_stalled,
             what_comes_back_is_deleted_with_a_pause,
             the_end_is_a_function_of_the_objects,
@@ -568,6 +569,55 @@ pub(super) fn a_terminating_namespace_ends(subject: &Subject, _: u64) {
         let left: Vec<_> = sim.cluster.objects.keys().map(ToString::to_string).collect();
         (!left.is_empty() || sim.cluster.ledger.is_some())
             .then(|| format!("left behind: {left:?}, ledger {}", sim.cluster.ledger.is_some()))
+    });
+}
+
+/// The account loses the right to delete a kind, to write it, or to see it, at any moment, and the root is deleted: it stays while
+/// something of it may be left, and says why. Everything goes once the right is back.
+pub(super) fn withdrawn_permissions_leak_nothing(subject: &Subject, _: u64) {
+    let kinds: Vec<_> = subject.kinds.keys().filter(|it| **it != subject.root.kind).cloned().collect();
+    at_every_step("withdrawn", subject, 400, subject.start(), &|mut sim, at| {
+        let kind = kinds[at % kinds.len()].clone();
+        let text = "withdrawn".to_owned();
+        let refusal = if at % 2 == 0 { Refusal::Forbidden(text) } else { Refusal::Denied(text) };
+        sim.cluster.undeletable.insert(kind.clone(), refusal.clone());
+        if at % 3 > 0 {
+            sim.cluster.unwritable.insert(kind.clone(), refusal);
+        }
+        if at % 3 > 1 {
+            sim.cluster.unlistable.insert(kind.clone());
+        }
+        let root = sim.cluster.root.clone();
+        sim.cluster.delete(&root);
+        if at % 5 == 0 {
+            sim.crash();
+        }
+        for _ in 0..24 {
+            sim.round();
+            sim.control_all();
+            sim.world.learn(Fact::Now(sim.world.now + 5_000));
+        }
+        let left = sim.claimed().into_iter().find(|(key, _, claim)| key.kind == kind && !claim.owned);
+        if let Some((key, _, _)) = left {
+            let decision = sim.decision.as_ref()?;
+            let tried = sim.root().is_some() && decision.mode == Mode::Removing;
+            let waits = decision.nodes.values().flat_map(|it| &it.causes);
+            let refused = waits.into_iter().any(|it| matches!(it, Cause::Refused { .. }));
+            if sim.root().is_none() {
+                return Some(format!("{key} is left, and its root is gone"));
+            }
+            if tried && (refused || sim.stalled().is_empty()) {
+                return Some(format!("{key} is left, and nobody is told: {:#?}", sim.waits()));
+            }
+        }
+        sim.cluster.undeletable.clear();
+        sim.cluster.unwritable.clear();
+        sim.cluster.unlistable.clear();
+        gone(&mut sim).and_then(|told| {
+            let asked = sim.stalled().iter().any(|it| it.contains("DeletionBlocked"));
+            sim.annotate("skip-deletion", "yes");
+            if asked { gone(&mut sim) } else { Some(told) }
+        })
     });
 }
 

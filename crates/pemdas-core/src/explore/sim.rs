@@ -18,7 +18,7 @@ use crate::{
     program::Program,
     world::{
         Claim, Fact, KindKey, KindView, Lease, LedgerFact, Live, ObjectKey, Owner, Refusal, Seal, Sight,
-        World, WriteOutcome, manager, owner, without,
+        World, WriteOutcome, dropped, manager, owner, without,
     },
 };
 
@@ -254,6 +254,11 @@ impl Sim {
             observed_generation,
             namespaced,
         };
+        if self.cluster.unlistable.contains(of) {
+            let view = KindView { sight: Sight::Forbidden, watermark: 0, ..view };
+            self.world.learn(Fact::Kind(of.clone(), view));
+            return;
+        }
         let gone: Vec<_> = self
             .world
             .objects
@@ -298,9 +303,10 @@ impl Sim {
 
     /// The next event of a kind's watch.
     pub(super) fn deliver(&mut self, of: &KindKey) -> bool {
-        if self.world.kinds.get(of).is_none_or(|it| it.sight != Sight::Synced) {
+        let is_listable = !self.cluster.unlistable.contains(of);
+        if !is_listable || self.world.kinds.get(of).is_none_or(|it| it.sight != Sight::Synced) {
             self.list(of);
-            return true;
+            return is_listable;
         }
         let at = self.positions.get(of).copied().unwrap_or(0);
         let Some((version, key, live)) = self.cluster.log.get(of).and_then(|log| log.get(at)).cloned() else {
@@ -402,7 +408,7 @@ impl Sim {
             return;
         }
         let outcome = match fault {
-            Fault::Refused(which) => WriteOutcome::Refused(refusal(which, &action)),
+            Fault::Refused(which) => WriteOutcome::Refused(refusal(which)),
             Fault::Dropped => WriteOutcome::Lost,
             Fault::None | Fault::AnswerLost => {
                 let outcome = self.execute(&action);
@@ -421,12 +427,20 @@ impl Sim {
             }
             other => {
                 if let Some(key) = other.written().cloned() {
+                    let done = matches!(outcome, WriteOutcome::Done(_));
                     let answered =
                         self.telling && matches!(outcome, WriteOutcome::Done(version) if version % 2 == 0);
                     self.world.learn(Fact::Outcome(key.clone(), action.tried(), outcome));
                     // Some answers show the object, so that both ways of seeing an own write are walked.
                     if let Some(live) = self.cluster.get(&key).filter(|_| answered) {
                         self.world.learn(Fact::Answer(live.clone()));
+                    }
+                    // What the answer does not have is known of every one.
+                    if let (Action::Create { body, .. } | Action::Change { body, .. }, Some(live), true) =
+                        (other, self.cluster.get(&key), done)
+                    {
+                        let fields = dropped(&self.uid, body, live);
+                        self.world.learn(Fact::Dropped(key, fields));
                     }
                 }
             }
@@ -732,14 +746,13 @@ pub(super) enum Fault {
 }
 
 /// How many kinds of refusal there are.
-pub(super) const REFUSALS: u8 = 10;
+pub(super) const REFUSALS: u8 = 11;
 
 /// A refusal, whatever the cluster would say.
-fn refusal(which: u8, action: &Action) -> Refusal {
+fn refusal(which: u8) -> Refusal {
     let text = || "whatever".to_owned();
     match which % REFUSALS {
-        // What we may not delete is left for good: that is another test's.
-        1 if !matches!(action, Action::Delete { .. }) => Refusal::Forbidden(text()),
+        1 => Refusal::Forbidden(text()),
         2 => Refusal::NoNamespace(text()),
         3 => Refusal::Busy(text()),
         4 => Refusal::Invalid(text()),
@@ -748,6 +761,7 @@ fn refusal(which: u8, action: &Action) -> Refusal {
         7 => Refusal::Changed,
         8 => Refusal::Gone,
         9 => Refusal::Exists,
+        10 => Refusal::UnknownField(text()),
         _ => Refusal::Denied(text()),
     }
 }

@@ -22,6 +22,8 @@ pub const LEFT_OUT: &str = "PM0609";
 pub const NOT_THE_SAME: &str = "PM0610";
 /// Nothing is known of a kind.
 pub const CUSTOM_KIND: &str = "PM0611";
+/// How many replicas there are is left to an autoscaler.
+pub const AUTOSCALED: &str = "PM0612";
 
 /// All of them.
 pub const ALL: &[&str] = &[
@@ -36,4 +38,5 @@ pub const ALL: &[&str] = &[
     LEFT_OUT,
     NOT_THE_SAME,
     CUSTOM_KIND,
+    AUTOSCALED,
 ];

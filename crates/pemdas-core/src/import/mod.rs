@@ -118,6 +118,7 @@ pub fn draft(given: Vec<Given>, wishes: &Wishes) -> (Option<Draft>, Vec<Diagnost
     let mut objects = read(given, wishes, &mut problems);
     refuse_doubles(&objects, &mut problems);
     left_to_controllers(&mut objects, &mut problems);
+    left_to_autoscalers(&mut objects, &mut problems);
     if objects.is_empty() && problems.is_empty() {
         problems.push(Diagnostic::error(codes::NOTHING, "there is no object to import"));
     }
@@ -304,6 +305,33 @@ fn left_to_controllers(objects: &mut Vec<Object>, problems: &mut Vec<Diagnostic>
         }
         maker.is_none()
     });
+}
+
+/// How many replicas there are of what another of the objects scales is not imported: with a number in the template the two would
+/// take it from each other.
+fn left_to_autoscalers(objects: &mut [Object], problems: &mut Vec<Diagnostic>) {
+    let target = |it: &Object| {
+        let scales = (it.group() == "autoscaling" && it.kind == "HorizontalPodAutoscaler")
+            || (it.group() == "keda.sh" && it.kind == "ScaledObject");
+        let target = it.tree.find(&["spec", "scaleTargetRef"]).filter(|_| scales)?;
+        // A ScaledObject means a Deployment unless it says otherwise.
+        let kind = target.text(&["kind"]).unwrap_or("Deployment").to_owned();
+        Some((kind, it.namespace.clone(), target.text(&["name"])?.to_owned(), it.title()))
+    };
+    let targets: Vec<_> = objects.iter().filter_map(target).collect();
+    for object in objects {
+        let is_meant = |(kind, namespace, name, _): &&(String, String, String, String)| {
+            *kind == object.kind && *namespace == object.namespace && *name == object.name
+        };
+        let Some((.., scaler)) = targets.iter().find(is_meant) else { continue };
+        if object.tree.find(&["spec", "replicas"]).is_none() {
+            continue;
+        }
+        object.tree.remove(&["spec", "replicas"]);
+        object.value = object.tree.to_json();
+        let message = format!("`replicas` of {} is left out: {scaler} sets it", object.title());
+        problems.push(object.place(Diagnostic::remark(codes::AUTOSCALED, message), ""));
+    }
 }
 
 /// Writes where objects live, as the draft will have it: a root beside namespaces gives its objects none.

@@ -121,3 +121,37 @@ fn an_owner_needs_what_it_owned() {
     assert_eq!(draft.nodes[1].edges[0].to, "map");
     assert!(draft.objects[0]["metadata"].get("ownerReferences").is_none());
 }
+
+#[test]
+fn the_number_of_replicas_is_left_to_an_autoscaler() {
+    let web = |kind: &str, name: &str, replicas: i64| {
+        json!({ "apiVersion": "apps/v1", "kind": kind, "metadata": { "name": name },
+            "spec": { "replicas": replicas, "selector": { "matchLabels": { "app": name } }, "template": {
+                "metadata": { "labels": { "app": name } }, "spec": { "containers": [{ "name": "c", "image": "i:1" }] } } } })
+    };
+    let scaler = json!({ "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": { "name": "web" },
+        "spec": { "maxReplicas": 5, "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "web" } } });
+    let keda = json!({ "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": { "name": "jobs" },
+        "spec": { "scaleTargetRef": { "name": "jobs" } } });
+    let objects = [
+        web("Deployment", "web", 3),
+        web("Deployment", "jobs", 4),
+        web("StatefulSet", "web", 2),
+        scaler,
+        keda,
+    ];
+    let given = |value: &Value| Given { file: "in".to_owned(), tree: Tree::from(value.clone()) };
+    let (draft, problems) = draft(objects.iter().map(given).collect(), &Wishes::default());
+    let told: Vec<_> =
+        problems.iter().filter(|it| it.code == "PM0612").map(|it| it.message.as_str()).collect();
+    assert_eq!(
+        told,
+        [
+            "`replicas` of Deployment web is left out: HorizontalPodAutoscaler web sets it",
+            "`replicas` of Deployment jobs is left out: ScaledObject jobs sets it",
+        ]
+    );
+    let made = draft.unwrap().objects;
+    let numbers: Vec<_> = made.iter().map(|it| it["spec"].get("replicas").cloned()).collect();
+    assert_eq!(numbers[..3], [None, None, Some(json!(2))], "{made:#?}");
+}

@@ -16,9 +16,12 @@ mod play;
 mod public;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -26,12 +29,12 @@ use serde_json::Value;
 pub use kinds::{known_kinds, view};
 
 use crate::{
-    decide::{Cause, Conditions, Decision, Mode, NodeState, Phase, without_members},
+    decide::{Cause, Conditions, Decision, Mode, NodeState, Phase, finalizers, without_members},
     evaluate::Evaluator,
     ledger::Slot,
     program::Program,
     secrets::Secrets,
-    world::{ObjectKey, World},
+    world::{FieldSet, Live, ObjectKey, Owner, World},
 };
 
 /// How many rounds are played. A blueprint of this depth has other problems.
@@ -159,6 +162,42 @@ impl Plan {
     }
 }
 
+/// An object as the API server keeps it that somebody applies.
+#[must_use]
+pub fn stored(object: &Value) -> Value {
+    merge::applied(&Value::Object(serde_json::Map::new()), object, &FieldSet::new())
+}
+
+/// Shows a root: to its instance, and to nodes that observe it.
+pub fn show_root(world: &mut World, root: Live) {
+    play::show_root(world, Some(root));
+}
+
+/// Puts the finalizers on the root that the objects of its instance stand for, where nothing shows the root as it is.
+pub fn hold_root(program: &Program, world: &mut World) {
+    let Some(root) = &world.root.live else { return };
+    let ours = |it: &&Arc<Live>| matches!(world.owner(it), Owner::Us(_));
+    let mut keys: Vec<&ObjectKey> = world.objects.values().filter(ours).map(|it| &it.key).collect();
+    // The nodes of a deletion run even if nothing was ever made.
+    keys.extend(program.has_deletion().then_some(&root.key));
+    let held: Vec<String> = keys.into_iter().flat_map(|key| finalizers(program, &world.root, key)).collect();
+    let mut root = (**root).clone();
+    root.finalizers.extend(held);
+    show_root(world, root);
+}
+
+/// Somebody deletes the root. Without a finalizer of anybody it is gone at once.
+pub fn delete_root(world: &mut World) {
+    world.root.seen_going = true;
+    world.root.going_since = Some(world.now);
+    if let Some(live) = &world.root.live {
+        let mut live = (**live).clone();
+        live.terminating = true;
+        play::show_root(world, (!live.finalizers.is_empty()).then_some(live));
+    }
+    world.touch_everything();
+}
+
 /// Plays an instance from the world as it is. The world is left as the last round left it. No value of a Secret is told.
 pub fn plan(program: Option<&Program>, world: &mut World, evaluator: &mut dyn Evaluator) -> Plan {
     let mut secrets = Secrets::of(world, program.map(|it| &it.blueprint));
@@ -169,7 +208,7 @@ pub fn plan(program: Option<&Program>, world: &mut World, evaluator: &mut dyn Ev
 }
 
 fn played(program: Option<&Program>, world: &mut World, evaluator: &mut dyn Evaluator) -> Plan {
-    let mut play = play::Play::new(program, world, evaluator);
+    let mut play = play::Play::new(program, world, evaluator).with_reports();
     let mut decision = play.settle();
     let first = decision.nodes.clone();
     let mut rounds: Vec<Round> = Vec::new();
@@ -202,7 +241,7 @@ fn played(program: Option<&Program>, world: &mut World, evaluator: &mut dyn Eval
     }
     let cut_off = play.is_spent() || rounds.len() >= MAX_ROUNDS;
     let mut nodes = fates(program, &rounds, &first, &decision.nodes, &becomes);
-    if let Some(program) = program.filter(|_| decision.mode == Mode::Present) {
+    if let Some(program) = program.filter(|_| decision.mode == Mode::Present && !mutant!(EmptyIsUnneeded)) {
         for name in without_members(program, world) {
             if let Some(node) = nodes.get_mut(&Slot::new(&name, "")).filter(|it| it.fate == Fate::NotNeeded) {
                 node.fate = Fate::Passes;
@@ -290,6 +329,8 @@ fn fates(
             _ if stalled(slot) => Fate::Stalled,
             (Some(Phase::Stalled), _) => Fate::Stalled,
             (Some(Phase::Waiting | Phase::Unknown | Phase::Progressing), None) => Fate::Waits,
+            // Where only something that it made earlier goes, it stays what it is.
+            (Some(Phase::Ready), Some((rounds, true))) => Fate::Acts(rounds),
             (_, Some((rounds, true))) => Fate::Goes(rounds),
             (_, Some((rounds, false))) => Fate::Acts(rounds),
             (Some(Phase::Removing), None) => Fate::Waits,

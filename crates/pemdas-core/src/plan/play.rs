@@ -21,13 +21,26 @@ use crate::{
     program::Program,
     shape::Shape,
     world::{
-        CLAIM_ANNOTATION, Claim, Fact, LedgerFact, Live, ONCE_FINALIZER, ObjectKey, Owner, ROOT_LABEL, World,
-        leaves, manager, without,
+        CLAIM_ANNOTATION, Claim, Fact, LedgerFact, Live, ONCE_FINALIZER, ObjectKey, Owner, ROOT_LABEL,
+        Refusal, Refused, World, leaves, manager, without,
     },
 };
 
 /// How often one object is taken to have become ready without being written in between.
 const MAX_ASSUMED: u32 = 4;
+
+/// How often the status of a root is written that is observed: what follows from it may change it again, and need not end.
+const MAX_REPORTS: u32 = 32;
+
+/// The root is so now, also for those who observe it.
+pub(super) fn show_root(world: &mut World, root: Option<Live>) {
+    let root = root.map(Arc::new);
+    match &root {
+        Some(live) => drop(world.objects.insert(live.key.clone(), live.clone())),
+        None => drop(world.objects.remove(&world.root.key)),
+    }
+    world.root.live = root;
+}
 
 /// Remembers what the functions in shapes' places answered.
 struct Listener<'a> {
@@ -58,11 +71,12 @@ pub(super) struct Play<'a> {
     world: &'a mut World,
     listener: Listener<'a>,
     version: u64,
-    made: u64,
     passes: usize,
     assumed: BTreeMap<ObjectKey, u32>,
     /// Seeds that were there before: everything else is not known.
     seeds: BTreeSet<String>,
+    /// How often the status of the root may still be written.
+    reports: u32,
 }
 
 impl<'a> Play<'a> {
@@ -79,12 +93,17 @@ impl<'a> Play<'a> {
             program,
             listener: Listener { evaluator, shapes: BTreeMap::new(), wanted },
             version: newest.max(root).saturating_add(1_000),
-            made: 0,
             passes: 0,
             assumed: BTreeMap::new(),
             seeds,
+            reports: 0,
             world,
         }
+    }
+
+    /// The same, with the status of the root written where a node observes the root.
+    pub(super) fn with_reports(self) -> Self {
+        Self { reports: MAX_REPORTS, ..self }
     }
 
     /// Whether no more passes are made.
@@ -96,18 +115,62 @@ impl<'a> Play<'a> {
     pub(super) fn settle(&mut self) -> Decision {
         loop {
             self.passes += 1;
+            if self.reports > 0 {
+                // Nobody waits here until a status is due.
+                self.world.status_made = Some(self.world.changes);
+            }
             let decision = decide_with(self.program, self.world, &mut self.listener);
             if self.is_spent() || !decision.questions().is_empty() {
                 return decision;
             }
             let books: Vec<&Action> = decision.actions.iter().filter(|it| self.is_bookkeeping(it)).collect();
-            if books.is_empty() {
+            if books.is_empty() && !self.refuses(&decision) && !self.reports(&decision) {
                 return decision;
             }
             for action in books {
                 self.write(action);
             }
         }
+    }
+
+    /// The API server refuses an apply that would take fields of others, unless it does so by force.
+    fn refuses(&mut self, decision: &Decision) -> bool {
+        let manager = manager(&self.world.root.instance);
+        let mut refused = Vec::new();
+        for action in &decision.actions {
+            let Action::Change { key, body, force: false, .. } = action else { continue };
+            let Some(live) = self.world.objects.get(key) else { continue };
+            let fields = live.conflicts(&manager, body);
+            if !fields.is_empty() {
+                let refusal = Refusal::FieldConflict(fields);
+                refused.push((
+                    key.clone(),
+                    Refused { tried: action.tried(), refusal, times: 1, at: self.world.now },
+                ));
+            }
+        }
+        let any = !refused.is_empty();
+        self.world.refused.extend(refused);
+        any
+    }
+
+    /// Writes the status of the root where a node observes the root: it waits for what stands there.
+    fn reports(&mut self, decision: &Decision) -> bool {
+        let (Some(status), Some(root)) = (&decision.status, &self.world.root.live) else { return false };
+        let observed = decision.interests.objects.contains(&root.key)
+            || decision.interests.kinds.iter().any(|(kind, _)| *kind == root.key.kind);
+        if !observed || root.body.get("status") == Some(status) {
+            return false;
+        }
+        let Some(left) = self.reports.checked_sub(1) else { return false };
+        self.reports = left;
+        let mut root = (**root).clone();
+        let mut body = Value::clone(&root.body);
+        body["status"] = status.clone();
+        root.body = body.into();
+        root.resource_version = self.next();
+        show_root(self.world, Some(root));
+        true
     }
 
     fn is_bookkeeping(&self, action: &Action) -> bool {
@@ -125,14 +188,13 @@ impl<'a> Play<'a> {
 
     /// The object after an apply.
     fn after(&self, live: &Live, body: &Value) -> Value {
-        let nothing = BTreeSet::new();
-        let owned = live.managed.get(&manager(&self.world.root.instance)).unwrap_or(&nothing);
+        let owned = live.owned_alone(&manager(&self.world.root.instance));
         let mut wanted = body.clone();
         // A random string that is not on record was chosen before this object was made: it holds it.
         for seed in self.new_seeds() {
             merge::recall(&mut wanted, &live.body, &seed);
         }
-        applied(&live.body, &wanted, owned)
+        applied(&live.body, &wanted, &owned)
     }
 
     /// Random strings that were made up on the way.
@@ -237,8 +299,7 @@ impl<'a> Play<'a> {
         let version = self.next();
         match action {
             Action::Create { key, body } => {
-                self.made += 1;
-                let uid = format!("planned-{}", self.made);
+                let uid = format!("planned-{version}");
                 let live = Live {
                     key: key.clone(),
                     uid,
@@ -314,7 +375,7 @@ impl<'a> Play<'a> {
         root.finalizers.clone_from(finalizers);
         let ends = root.terminating && root.finalizers.is_empty();
         self.world.root.seen_going |= root.terminating;
-        self.world.root.live = (!ends).then(|| Arc::new(root));
+        show_root(self.world, (!ends).then_some(root));
     }
 
     /// Takes every object of ours to become ready that is not. Says what was assumed.
@@ -329,8 +390,9 @@ impl<'a> Play<'a> {
                 continue;
             }
             let mut body = live.body.clone();
-            let counts = self.world.kinds.get(&live.key.kind).is_some_and(|it| it.observed_generation);
             let observed = FieldPath::find(&body, &["status", "observedGeneration"]).and_then(Value::as_i64);
+            let reports = self.world.kinds.get(&live.key.kind).is_some_and(|it| it.observed_generation);
+            let counts = reports || observed.is_some();
             let behind = counts && live.generation.is_some_and(|it| observed.is_none_or(|seen| seen < it));
             if behind || crate::health::of(&body).state != crate::health::HealthState::Current {
                 assume::healthy(&mut body, counts);
@@ -423,6 +485,7 @@ fn finalizers(body: &Value) -> BTreeSet<String> {
 fn replace(value: &mut Value, seed: &str) {
     match value {
         Value::String(text) if text.contains(seed) => *text = text.replace(seed, "<random>"),
+        Value::String(text) if *text == merge::base64(seed.as_bytes()) => "<random>".clone_into(text),
         Value::Array(items) => items.iter_mut().for_each(|item| replace(item, seed)),
         Value::Object(fields) => fields.values_mut().for_each(|field| replace(field, seed)),
         _ => {}

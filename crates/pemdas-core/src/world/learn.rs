@@ -1,6 +1,9 @@
 //! Facts, and how they become the world: what is older than what is known is dropped.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde_json::Value;
 
@@ -9,11 +12,11 @@ use super::{
     ObjectKey, OwnWrite, Owner, Refused, Reversal, StatusSent, Touch, World, author_part, manager,
 };
 use crate::{
-    action::Action,
-    decide::{Decision, FORGED, Phase, REPORT},
+    action::{Action, Event, timeless},
+    decide::{Decision, FORGED, PRUNED, Phase, REPORT, STATUS_PRUNED, reason},
     digest::Digest,
     evaluate::Answer,
-    ledger::Ledger,
+    ledger::{Ledger, Slot},
     moment::read_timestamp,
 };
 
@@ -26,6 +29,8 @@ pub enum Refusal {
     Changed,
     /// Other managers own fields of it (409).
     FieldConflict(Vec<(String, String)>),
+    /// Fields that the schema of the kind does not have (500).
+    UnknownField(String),
     /// A field that may not change (422).
     Immutable(String),
     /// Invalid for another reason (422).
@@ -59,6 +64,7 @@ impl std::fmt::Display for Refusal {
                 let owners: Vec<_> = fields.iter().map(|(who, at)| format!("{at} ({who})")).collect();
                 write!(out, "other managers own {}", owners.join(", "))
             }
+            Self::UnknownField(fields) => write!(out, "its kind has no field {fields}"),
             Self::Immutable(field) => write!(out, "{field} may not change"),
             Self::Gone => out.write_str("there is no such object any more"),
             Self::Invalid(text) => write!(out, "invalid: {text}"),
@@ -118,6 +124,8 @@ pub enum Fact {
     OldLedger(String, LedgerFact),
     /// An object as the answer to our own write shows it.
     Answer(Arc<Live>),
+    /// Which fields of our apply are not in the answer to it.
+    Dropped(ObjectKey, BTreeSet<String>),
     /// What a direct look at an object or at the root found, and as of which resourceVersion.
     Looked(ObjectKey, Option<Arc<Live>>, u64),
     /// An answer of the evaluator.
@@ -156,6 +164,7 @@ impl World {
                 let going = self.root.live.as_ref().is_some_and(|it| it.terminating);
                 // Watching it disappear is seeing it go; a root that was never seen is not.
                 self.root.seen_going |= going || self.root.live.is_some();
+                self.root.given_up = self.root.skips().map(Into::into);
                 self.root.live = None;
                 self.writes.remove(&self.root.key);
             }
@@ -163,10 +172,14 @@ impl World {
             Fact::NamespaceEnding(ending) => self.namespace_ending = ending,
             Fact::Ledger(ledger) => self.ledger(ledger),
             Fact::Sent(action) => {
-                if let Action::Create { key, .. } | Action::Change { key, .. } = &*action {
-                    self.applying.insert(key.clone(), action.clone());
-                    // What we make ourselves comes back by our own doing.
-                    self.expelled.remove(key);
+                match &*action {
+                    Action::Create { key, .. } | Action::Change { key, .. } => {
+                        self.applying.insert(key.clone(), action.clone());
+                        // What we make ourselves comes back by our own doing.
+                        self.expelled.remove(key);
+                    }
+                    Action::Status { .. } => self.status_under_way = Some(action.clone()),
+                    _ => {}
                 }
                 self.sent(&action);
             }
@@ -178,6 +191,7 @@ impl World {
             }
             Fact::OldLedger(instance, ledger) => self.old_ledger = Some((instance, ledger)),
             Fact::Answer(live) => self.answer(live),
+            Fact::Dropped(key, fields) => self.dropped(key, fields),
             Fact::Looked(key, live, version) => self.looked(key, live, version),
             Fact::Answered(question, answer) => self.answers.learn(question, answer, self.now),
             Fact::Report(report) => self.report = report,
@@ -199,6 +213,9 @@ impl World {
             Fact::Selected(selected) => *selected == self.root.selected,
             Fact::NamespaceEnding(ending) => *ending == self.namespace_ending,
             Fact::Ledger(ledger) => *ledger == self.ledger && self.ledger_write.is_none(),
+            Fact::Dropped(key, fields) => {
+                self.dropped.get(key).map_or(fields.is_empty(), |known| known == fields)
+            }
             Fact::Report(report) => *report == self.report,
             Fact::ReportTrouble(trouble) => *trouble == self.report_trouble,
             _ => false,
@@ -235,7 +252,10 @@ impl World {
             // What the answer to our own write has told already.
             Fact::Seen(live) if self.knows(live) => self.touch_unseen(&live.key.kind),
             Fact::Seen(live) | Fact::Answer(live) => self.touch_object(&live.key),
-            Fact::Vanished(key, _) | Fact::Outcome(key, _, _) | Fact::Looked(key, _, _) => {
+            Fact::Vanished(key, _)
+            | Fact::Outcome(key, _, _)
+            | Fact::Dropped(key, _)
+            | Fact::Looked(key, _, _) => {
                 self.touch_object(key);
                 if *key == self.root.key {
                     self.touch(Touch::ROOT);
@@ -333,6 +353,7 @@ impl World {
         let Some(live) = self.objects.remove(key) else { return };
         self.applying.remove(key);
         self.unkept.remove(key);
+        self.dropped.remove(key);
         self.note_gone(&live);
         if let Owner::Us(claim) = self.owner(&live)
             && !live.terminating
@@ -383,6 +404,17 @@ impl World {
         }
     }
 
+    /// What is not in the answer to an apply; of an object without a word of that, as most are, nothing is kept.
+    fn dropped(&mut self, key: ObjectKey, fields: BTreeSet<String>) {
+        let owner = self.objects.get(&key).map(|it| self.owner(it));
+        let noted = matches!(owner, Some(Owner::Us(claim)) if !claim.dropped.is_empty());
+        if fields.is_empty() && !noted {
+            self.dropped.remove(&key);
+        } else {
+            self.dropped.insert(key, fields);
+        }
+    }
+
     /// Forgets a write once it was seen.
     fn settle_write(&mut self, key: &ObjectKey) {
         if self.writes.contains_key(key) && self.unseen_write(key).is_none() {
@@ -407,13 +439,8 @@ impl World {
             self.root.going_since = Some(said.map_or(self.now, |it| it.min(self.now)));
         }
         let version = live.resource_version;
-        if self.status_sent.as_ref().is_some_and(|it| it.version == Some(version) && it.became.is_none()) {
-            let became = live.body.get("status").map(|it| self.digest(it));
-            if let Some(sent) = &mut self.status_sent {
-                sent.became = became;
-            }
-        }
         self.root.live = Some(live);
+        self.look_at_status();
         if matches!(self.writes.get(&self.root.key), Some(OwnWrite::Applied(wrote)) if *wrote <= version) {
             self.writes.remove(&self.root.key);
         }
@@ -443,6 +470,13 @@ impl World {
     }
 
     fn sent(&mut self, action: &Action) {
+        if let Some(key) = action.written() {
+            // What was refused before says nothing of something else.
+            let tried = action.tried();
+            if self.refused.get(key).is_some_and(|it| it.tried != tried) {
+                self.refused.remove(key);
+            }
+        }
         match action {
             // Until it is answered, a look is as good as a write: nothing else is done to the object, and nobody looks twice.
             Action::ReadLedger if !mutant!(LookTwice) => self.ledger_write = Some(OwnWrite::InFlight),
@@ -457,7 +491,7 @@ impl World {
                 self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
             }
             Action::Status { status, .. } => {
-                let digest = self.digest(status);
+                let digest = self.digest(&timeless(status));
                 let author = self.digest(&author_part(status));
                 self.status_sent = Some(StatusSent { digest, author, version: None, became: None });
                 self.status_at = Some(self.now);
@@ -466,6 +500,9 @@ impl World {
             Action::Change { key, body, force, .. } => {
                 self.reversal(key, body, *force);
                 self.writes.insert(key.clone(), OwnWrite::InFlight);
+            }
+            Action::Event(Event { about: Some(slot), reason, message, .. }) if reason == reason::DROPPED => {
+                self.told_dropped.insert(slot.clone(), message.clone());
             }
             Action::Event(event) => {
                 self.told.insert(event.about.clone(), event.reason.clone());
@@ -490,8 +527,11 @@ impl World {
             Some((other, at)) if force || again => (other, at.to_string()),
             None if again => match live.uncovered(&manager, body).first() {
                 Some(at) => (String::new(), at.to_string()),
-                // Only the claim is written anew.
-                None => return,
+                None => match self.dropped.get(key).and_then(BTreeSet::first) {
+                    Some(field) => (String::new(), field.clone()),
+                    // Only the claim is written anew.
+                    None => return,
+                },
             },
             _ => return,
         };
@@ -511,6 +551,7 @@ impl World {
                     self.status_sent.as_mut().filter(|it| key == self.root.key && it.version.is_none())
                 {
                     sent.version = Some(version);
+                    self.look_at_status();
                 }
                 let root = key == self.root.key
                     && self.root.live.as_ref().is_some_and(|it| it.resource_version >= version);
@@ -633,18 +674,23 @@ impl World {
         }
         // What has ended is told again when it comes again.
         let stalled = !decision.conditions.stalled.is_empty();
-        let reported = |status: &Value| {
+        let has = |name: &str, status: &Value| {
             let conditions = status.get("conditions").and_then(Value::as_array).into_iter().flatten();
-            conditions.clone().any(|it| it["type"] == "Reported" && it["status"] == "True")
+            conditions.clone().any(|it| it["type"] == name && it["status"] == "True")
         };
         self.told.retain(|about, reason| match about {
             Some(slot) if slot.member == REPORT && !decision.nodes.contains_key(slot) => {
-                !decision.status.as_ref().is_some_and(reported)
+                !decision.status.as_ref().is_some_and(|it| has("Reported", it))
+            }
+            Some(slot) if slot.member == PRUNED && !decision.nodes.contains_key(slot) => {
+                decision.status.as_ref().is_none_or(|it| has(STATUS_PRUNED, it))
             }
             Some(slot) if slot.member == FORGED && !decision.nodes.contains_key(slot) => decision.ignores,
             Some(slot) => decision.nodes.get(slot).is_some_and(|it| it.phase != Phase::Ready),
             None => !stalled || reason != "Ready",
         });
+        let drops = |slot: &Slot| decision.nodes.get(slot).is_some_and(|it| it.dropped.is_some());
+        self.told_dropped.retain(|slot, _| drops(slot));
     }
 
     /// What is lost when the process ends: everything but what can be listed again. The lease is taken anew.

@@ -4,11 +4,13 @@
 //! resourceVersion says which is newer, and an older one is dropped ([`World::learn`]).
 
 mod claim;
+mod dropped;
 mod fields;
 mod journal;
 mod learn;
 mod managers;
 mod object;
+mod pruned;
 mod seal;
 
 use std::{
@@ -21,6 +23,7 @@ use serde_json::Value;
 pub use claim::{
     CLAIM_ANNOTATION, Claim, Finalizers, ONCE_FINALIZER, OUR_PREFIX, Owner, ROOT_LABEL, manager, owner, place,
 };
+pub use dropped::{MAX_DROPPED, dropped};
 pub use fields::{MAX_FIELDS, fields, had};
 pub use journal::MAX_JOURNAL;
 pub(crate) use journal::{Journal, Touch};
@@ -30,7 +33,7 @@ pub use object::{KindKey, Live, ObjectKey, leaves, without};
 pub use seal::Seal;
 
 use crate::{
-    action::Action,
+    action::{Action, timeless},
     digest::Digest,
     evaluate::Answers,
     ledger::{Ledger, Slot},
@@ -38,6 +41,8 @@ use crate::{
 
 /// The longest pause between two tries, in milliseconds.
 pub const MAX_BACK_OFF: u64 = 300_000;
+/// A write that was refused so many times after the first one needs a human: some seven seconds.
+const REFUSED_FOR_LONG: u32 = 3;
 /// How many digests of objects that vanished are remembered, so that they can be put back while an edge is closed.
 pub const MAX_VANISHED: usize = 1_000;
 /// How many reversals of one object are remembered.
@@ -76,7 +81,7 @@ pub struct KindView {
     pub epoch: u64,
     /// The resourceVersion of its list; of the oldest, where each namespace has its own.
     pub watermark: u64,
-    /// Whether its schema has `status.observedGeneration`.
+    /// Whether each of its objects says in `status.observedGeneration` which generation was observed: then it is waited for.
     pub observed_generation: bool,
     /// Whether its objects live in namespaces.
     pub namespaced: bool,
@@ -111,9 +116,18 @@ pub struct RootFact {
     pub going_since: Option<u64>,
     /// Whether it was seen going with the wish that what it made stays (`kubectl delete --cascade=orphan`).
     pub orphaning: bool,
+    /// What a human gave up by name (`pemdas.dev/skip-deletion`), as it stood when the root vanished.
+    pub given_up: Option<Box<str>>,
 }
 
 impl RootFact {
+    /// What a human gave up of it by name.
+    #[must_use]
+    pub fn skips(&self) -> Option<&str> {
+        let skip = format!("{OUR_PREFIX}skip-deletion");
+        self.live.as_ref().map_or(self.given_up.as_deref(), |it| it.annotation(&skip))
+    }
+
     /// What this instance puts on it.
     #[must_use]
     pub fn finalizers(&self) -> Finalizers {
@@ -166,10 +180,18 @@ pub struct Refused {
 }
 
 impl Refused {
+    /// Whether it was tried so often that nobody may hope that it ends by itself. It is tried again all the same.
+    #[must_use]
+    pub fn lasts(&self) -> bool {
+        self.times >= REFUSED_FOR_LONG && !self.refusal.passes() && !mutant!(RefusedForEver)
+    }
+
     /// When to try again.
     #[must_use]
     pub fn again(&self) -> u64 {
-        self.at.saturating_add(back_off(self.times))
+        // Only another template or another schema ends it.
+        let lasts = matches!(self.refusal, Refusal::UnknownField(_)) && !mutant!(UnknownFieldAtOnce);
+        self.at.saturating_add(if lasts { MAX_BACK_OFF } else { back_off(self.times) })
     }
 }
 
@@ -223,7 +245,7 @@ impl Gone {
 /// A status that was sent, and what the server made of it: a definition may prune fields that it does not know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusSent {
-    /// The digest of what was sent.
+    /// The digest of what was sent, without its times.
     pub digest: Digest,
     /// The digest of the author's part of it.
     pub author: Digest,
@@ -270,6 +292,8 @@ pub struct World {
     pub(crate) applying: BTreeMap<ObjectKey, Arc<Action>>,
     /// What the server did not keep of our last apply (`Live::unkept`), where there is such a thing.
     pub(crate) unkept: BTreeMap<ObjectKey, BTreeSet<String>>,
+    /// The fields that the answer to our last apply does not have ([`dropped`]), where that was seen by this process.
+    pub(crate) dropped: BTreeMap<ObjectKey, BTreeSet<String>>,
     /// The resourceVersions of direct looks that the watch has not reached.
     pub looked: BTreeMap<ObjectKey, u64>,
     /// The ledger.
@@ -295,6 +319,8 @@ pub struct World {
     pub report_trouble: Option<String>,
     /// What was told of the instance and its nodes, so that an Event is sent once.
     pub told: BTreeMap<Option<Slot>, String>,
+    /// What was told of fields that the server dropped, so that an Event is sent once.
+    pub told_dropped: BTreeMap<Slot, String>,
     /// When the status was written last.
     pub status_at: Option<u64>,
     /// What the last facts were about.
@@ -305,6 +331,10 @@ pub struct World {
     pub(crate) changed_at: u64,
     /// The status that was sent last, and what became of it.
     pub status_sent: Option<StatusSent>,
+    /// The same as it was sent, until it is known what became of it.
+    pub(crate) status_under_way: Option<Arc<Action>>,
+    /// The fields of it that the server did not keep; nothing while this process has written none.
+    pub status_pruned: Option<BTreeSet<String>>,
     /// Since when the status on the root is not the one it should be.
     pub status_stale: Option<u64>,
     /// The number of changes after which the status was made last: before the next change it may be made again.
@@ -348,6 +378,7 @@ impl World {
                 seen_going: false,
                 going_since: None,
                 orphaning: false,
+                given_up: None,
             },
             namespace_ending: false,
             kinds: BTreeMap::new(),
@@ -362,6 +393,7 @@ impl World {
             reversals: BTreeMap::new(),
             applying: BTreeMap::new(),
             unkept: BTreeMap::new(),
+            dropped: BTreeMap::new(),
             looked: BTreeMap::new(),
             ledger: LedgerFact::Unknown,
             old_ledger: None,
@@ -374,6 +406,7 @@ impl World {
             report: None,
             report_trouble: None,
             told: BTreeMap::new(),
+            told_dropped: BTreeMap::new(),
             status_at: None,
             journal: Journal::default(),
             led_since: 0,
@@ -381,6 +414,8 @@ impl World {
             status_stale: None,
             status_made: None,
             status_sent: None,
+            status_under_way: None,
+            status_pruned: None,
             unfit: Vec::new(),
         }
     }
@@ -462,7 +497,26 @@ impl World {
     #[must_use]
     pub fn is_what_became(&self, status: &Value, there: &Value) -> bool {
         let Some(StatusSent { digest, became: Some(became), .. }) = &self.status_sent else { return false };
-        *digest == self.digest(status) && *became == self.digest(there)
+        *digest == self.digest(&timeless(status)) && *became == self.digest(there)
+    }
+
+    /// What the server made of the status that was sent last, once the root is seen as that write left it.
+    fn look_at_status(&mut self) {
+        let Some(live) = self.root.live.clone() else { return };
+        let version = Some(live.resource_version);
+        let unknown =
+            self.status_sent.as_ref().is_some_and(|it| it.version == version && it.became.is_none());
+        if !unknown {
+            return;
+        }
+        let became = live.body.get("status");
+        let digest = became.map(|it| self.digest(it));
+        if let Some(sent) = &mut self.status_sent {
+            sent.became = digest;
+        }
+        if let Some(Action::Status { status, .. }) = self.status_under_way.take().as_deref() {
+            self.status_pruned = Some(pruned::pruned(status, became.unwrap_or(&Value::Null)));
+        }
     }
 
     /// Until when this author's part of a status is left out because the server has refused it.

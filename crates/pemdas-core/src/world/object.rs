@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{FieldSet, Managers};
 use crate::{
@@ -286,6 +286,36 @@ impl Live {
         taken
     }
 
+    /// The fields that we want otherwise than others who own them: because of these an apply is refused that takes nothing by force.
+    #[must_use]
+    pub fn conflicts(&self, manager: &str, wanted: &Value) -> Vec<(String, String)> {
+        let differs = |at: &FieldPath| resolve(wanted, at.parts()) != resolve(&self.body, at.parts());
+        let taken = self.taken_from(manager, wanted).into_iter().filter(|(_, at)| differs(at));
+        let mut fields: Vec<_> = taken.map(|(who, at)| (who, at.to_string())).collect();
+        // Who says of a record that it is empty owns it as a whole.
+        for leaf in self.uncovered(manager, wanted) {
+            let mut above = FieldPath::root();
+            for part in leaf.parts().iter().take(leaf.parts().len().saturating_sub(1)) {
+                above = above.field(part);
+                let empty = resolve(&self.body, above.parts()).and_then(Value::as_object);
+                let by = |(name, set): &(&String, &FieldSet)| *name != manager && set.contains(&above);
+                let other = self.managed.iter().find(by).filter(|_| empty.is_some_and(Map::is_empty));
+                fields.extend(other.map(|(name, _)| (name.clone(), above.to_string())));
+            }
+        }
+        fields.dedup();
+        fields
+    }
+
+    /// The fields that we own and nobody else does: those go that we no longer want.
+    #[must_use]
+    pub fn owned_alone(&self, manager: &str) -> FieldSet {
+        let others: Vec<&FieldSet> =
+            self.managed.iter().filter(|(name, _)| *name != manager).map(|(_, set)| set).collect();
+        let owned = self.managed.get(manager).into_iter().flatten();
+        owned.filter(|at| !others.iter().any(|set| has(set, at))).cloned().collect()
+    }
+
     /// Whether a record that the field is in is owned as a whole, with something in it.
     fn holds_above(&self, set: &FieldSet, at: &FieldPath) -> bool {
         let parts = at.parts();
@@ -353,6 +383,8 @@ impl Missing<'_> {
                 }
             }
             _ if has(self.owned, at) => {}
+            // It asks for a record, and there is one with fields of others in it: whoever adds a field takes the empty record from us.
+            Value::Object(_) if self.others.iter().any(|set| !set.contains(at) && has(set, at)) => {}
             Value::Array(items) if items.is_empty() => self.empty.push(at.clone()),
             _ => self.found.push(at.clone()),
         }
@@ -383,7 +415,7 @@ impl Element {
     }
 
     /// Whether it is this one. A key that the item leaves out was filled in by the server.
-    fn is(&self, item: &Value) -> bool {
+    pub(super) fn is(&self, item: &Value) -> bool {
         match self {
             Self::Keyed(key) => key.iter().all(|(name, value)| item.get(name).is_none_or(|it| it == value)),
             Self::Same(value) => value == item,
@@ -392,7 +424,7 @@ impl Element {
     }
 }
 
-fn elements(owned: &FieldSet, list: &FieldPath) -> Vec<(String, Element)> {
+pub(super) fn elements(owned: &FieldSet, list: &FieldPath) -> Vec<(String, Element)> {
     let mut found: Vec<(String, Element)> = Vec::new();
     for path in owned.range(list.clone()..).take_while(|it| it.parts().starts_with(list.parts())) {
         let Some(part) = path.parts().get(list.parts().len()) else { continue };
@@ -404,13 +436,13 @@ fn elements(owned: &FieldSet, list: &FieldPath) -> Vec<(String, Element)> {
     found
 }
 
-fn has(set: &FieldSet, leaf: &FieldPath) -> bool {
+pub(super) fn has(set: &FieldSet, leaf: &FieldPath) -> bool {
     set.contains(leaf)
         || set.range(leaf.clone()..).next().is_some_and(|next| next.parts().starts_with(leaf.parts()))
 }
 
 /// Identity is nobody's field.
-fn is_identity(path: &FieldPath) -> bool {
+pub(super) fn is_identity(path: &FieldPath) -> bool {
     let parts: Vec<_> = path.parts().iter().map(String::as_str).collect();
     matches!(parts[..], ["apiVersion" | "kind"] | ["metadata", "name" | "namespace"])
 }
@@ -552,6 +584,20 @@ mod tests {
         assert!(it.covers("us", &wanted), "another one's element of a list that is merged");
         it.managed.entry("them".to_owned()).or_default().insert(of(&["spec", "volumes"]));
         assert!(!it.covers("us", &wanted), "somebody set the list as a whole");
+    }
+
+    /// The accident: a template gives empty annotations, a controller notes something there, and both write in turn.
+    #[test]
+    fn an_empty_record_asks_for_nothing_that_others_put_into_it() {
+        let of = |parts: &[&str]| crate::path::FieldPath::of(parts);
+        let wanted = json!({ "spec": { "annotations": {}, "replicas": 1 } });
+        let mut it = live(&[("us", json!({ "spec": { "replicas": 1 } })), ("them", json!({}))]);
+        assert!(!it.covers("us", &wanted), "nobody has such a record");
+        it.managed.entry("them".to_owned()).or_default().insert(of(&["spec", "annotations", "noted"]));
+        assert!(it.covers("us", &wanted));
+        assert_eq!(it.taken_from("us", &wanted), []);
+        it.managed.entry("them".to_owned()).or_default().insert(of(&["spec", "annotations"]));
+        assert!(!it.covers("us", &wanted), "somebody set the record as a whole");
     }
 
     /// As an API server 1.36 has noted an apply of this Deployment.

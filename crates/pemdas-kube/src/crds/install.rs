@@ -49,6 +49,8 @@ pub enum Standing {
     Unfit(Vec<String>),
     /// Not yet, because of this.
     Waiting(String),
+    /// It is being deleted, and serves the objects that there still are.
+    Going(String),
     /// Not until a human changes something.
     Refused(Vec<String>),
     /// It may not change as the draft wants it, and serves all that the draft accepts.
@@ -237,6 +239,7 @@ impl Keeper {
             Verdict::Usable(told) if fits => Standing::Usable(told),
             Verdict::Usable(told) => Standing::Unfit(told),
             Verdict::Wait(why) => Standing::Waiting(why),
+            Verdict::Going(why) => Standing::Going(why),
             Verdict::Refused(why) if fits => Standing::Wider(why),
             Verdict::Refused(why) => Standing::Refused(why),
             Verdict::Anothers(why) => Standing::Anothers(why),
@@ -246,7 +249,7 @@ impl Keeper {
                 standing => standing,
             },
         };
-        if matches!(standing, Standing::Waiting(_)) {
+        if matches!(standing, Standing::Waiting(_) | Standing::Going(_)) {
             known.again.get_or_insert_with(|| Instant::now() + LOOK_UP);
         }
         self.tell(standing);

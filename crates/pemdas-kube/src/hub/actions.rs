@@ -6,7 +6,7 @@ use kube::Client;
 use pemdas_core::{
     action::Action,
     digest::Digest,
-    world::{Fact, LedgerFact, Live, ObjectKey, Refusal, Seal, WriteOutcome, manager},
+    world::{Fact, LedgerFact, Live, ObjectKey, Refusal, Seal, WriteOutcome, dropped, manager},
 };
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -61,7 +61,8 @@ impl Hub {
         let seen = if key == root { world.root.live.clone() } else { world.objects.get(&key).cloned() };
         let identity =
             if lets_go(&action, seen.as_deref()) { Identity::Pemdas } else { instance.identity.clone() };
-        let manager = manager(&world.root.instance);
+        let instance_name = world.root.instance.clone();
+        let manager = manager(&instance_name);
         let resource = self.resource(&instance.identity.clone(), &key, body_of(&action));
         let client = self.clients.of(&identity);
         let tried = action.tried();
@@ -79,10 +80,11 @@ impl Hub {
                 // Until then nothing else is tried on the object: its write counts as under way. Others go on.
                 tokio::time::sleep(pause).await;
             }
+            let dropped = fields_dropped(&instance_name, &action, done.live.as_ref());
             if strip {
                 done.live = done.live.map(without_body);
             }
-            facts(&key, &root, tried, done)
+            facts(&key, &root, tried, done).into_iter().chain(dropped).collect()
         });
     }
 
@@ -276,6 +278,12 @@ fn facts(key: &ObjectKey, root: &ObjectKey, tried: Digest, mut done: Done) -> Ve
         facts.push(if is_root { Fact::Root(live) } else { Fact::Answer(live) });
     }
     facts
+}
+
+/// Which fields of an apply are not in the answer to it: this is asked before the body is dropped.
+fn fields_dropped(instance: &str, action: &Action, live: Option<&Live>) -> Option<Fact> {
+    let (Action::Create { key, body } | Action::Change { key, body, .. }) = action else { return None };
+    Some(Fact::Dropped(key.clone(), dropped(instance, body, live?)))
 }
 
 /// An object whose body is nobody's business.

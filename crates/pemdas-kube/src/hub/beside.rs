@@ -1,6 +1,6 @@
 //! What stands beside the loop and tells it something now and then: definitions, revisions, permissions, reports.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use pemdas_core::{
@@ -11,7 +11,7 @@ use pemdas_core::{
     world::{Fact, KindKey, Live, Owner, World},
 };
 use serde_json::Value;
-use tokio::task::AbortHandle;
+use tokio::{task::AbortHandle, time::Instant};
 
 use super::{
     Event, Hub, InstanceId,
@@ -238,6 +238,8 @@ impl Hub {
         let judged = match &standing {
             Standing::Usable(_) | Standing::Unfit(_) => Some(Judged::Ours),
             Standing::Refused(_) | Standing::Wider(_) | Standing::Unseen(_) => Some(Judged::Ours),
+            // It still serves its objects: whoever does not remove what they made keeps them, and it, for ever.
+            Standing::Going(_) => Some(Judged::Ours),
             Standing::Anothers(_) => Some(Judged::Anothers),
             // What it was before it has to be waited for, it is.
             Standing::Waiting(_) => None,
@@ -245,7 +247,10 @@ impl Hub {
         let text = match standing {
             Standing::Usable(differences) if differences.is_empty() => None,
             Standing::Usable(differences) | Standing::Unfit(differences) => Some(differences.join("; ")),
-            Standing::Waiting(why) | Standing::Anothers(why) | Standing::Unseen(why) => Some(why),
+            Standing::Waiting(why)
+            | Standing::Going(why)
+            | Standing::Anothers(why)
+            | Standing::Unseen(why) => Some(why),
             Standing::Refused(why) | Standing::Wider(why) => Some(why.join("; ")),
         };
         match text {
@@ -285,6 +290,34 @@ impl Hub {
             }
             let _ended = post.send(Event::Reviewed(name, missing)).await;
         });
+    }
+
+    /// Somebody was refused something that the last review allowed: rights go without a sign. It is asked anew, once for all
+    /// who are refused meanwhile.
+    pub(super) fn was_forbidden(&mut self, name: &BlueprintName) {
+        let Some(loaded) = self.blueprints.get_mut(name).filter(|it| it.reviewed && !it.gone) else { return };
+        loaded.doubted = true;
+        if std::mem::replace(&mut loaded.review_due, true) {
+            return;
+        }
+        let pause = loaded.asked_at.map_or(Duration::ZERO, |it| DENIED_FOR.saturating_sub(it.elapsed()));
+        let (post, name) = (self.post.clone(), name.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(pause).await;
+            let _ended = post.send(Event::Review(name)).await;
+        });
+    }
+
+    /// Time to ask again what may not be done.
+    pub(super) fn review_again(&mut self, name: &BlueprintName) {
+        let Some(loaded) = self.blueprints.get_mut(name) else { return };
+        loaded.review_due = false;
+        loaded.asked_at = Some(Instant::now());
+        if std::mem::replace(&mut loaded.doubted, false) {
+            self.beside.access.forget(&loaded.identity);
+            self.beside.access.forget(&Identity::Pemdas);
+        }
+        self.review(name);
     }
 
     /// What may not be done. Rights come without a sign: what is missing is asked for again.

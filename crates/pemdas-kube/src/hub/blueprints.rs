@@ -18,7 +18,7 @@ use pemdas_core::{
     world::{KindKey, Live},
 };
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::Instant};
 
 use super::{
     Event, Hub,
@@ -125,6 +125,9 @@ pub(super) struct Loaded {
     pub(super) reviewed: bool,
     /// Whether there is a time set to ask again for what is missing.
     pub(super) review_due: bool,
+    /// Whether something was refused that was allowed before, and when it was asked again last.
+    pub(super) doubted: bool,
+    pub(super) asked_at: Option<Instant>,
     /// By definition: whose its kind is, once that is known.
     pub(super) judged: BTreeMap<String, Judged>,
     /// How its revision reaches the instances.
@@ -163,6 +166,8 @@ impl Loaded {
             missing: Vec::new(),
             reviewed: false,
             review_due: false,
+            doubted: false,
+            asked_at: None,
             judged: BTreeMap::new(),
             rolling: Rolling::default(),
             revisions: BTreeMap::new(),

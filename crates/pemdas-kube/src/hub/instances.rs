@@ -361,6 +361,10 @@ impl Hub {
         self.learn(id, Fact::Root(live.clone()));
         if live.terminating {
             self.ask_for_ending(id);
+            let identity = self.instances.get(id).map(|it| it.identity.clone());
+            for kind in identity.map(|it| self.views.kinds_of(blueprint, &it)).unwrap_or_default() {
+                self.tell_sight_to(id, &kind);
+            }
         }
     }
 

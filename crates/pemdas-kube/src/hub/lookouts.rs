@@ -327,8 +327,10 @@ impl Hub {
     pub(super) fn carrier_refused(&mut self, id: ViewId) {
         let Some(view) = self.views.get(id) else { return };
         let (identity, kind, place) = (view.carrier.clone(), view.kind.clone(), view.namespace.clone());
+        let users = view.users.clone();
         self.leave(&identity, id);
         self.refuse(&identity, &kind, place);
+        users.iter().for_each(|it| self.was_forbidden(it));
     }
 
     fn refuse(&mut self, identity: &Identity, kind: &KindKey, place: Option<String>) {
@@ -417,6 +419,11 @@ impl Hub {
             if self.places_of(&instance.blueprint, kind).is_none() {
                 wanted.extend(Some(root.clone()).filter(|it| !it.is_empty()).map(Some));
             }
+            // What an earlier process made for a root that goes may be wherever the blueprint has something.
+            let unknown = *instance.shown == Interests::default();
+            if unknown && instance.world.root.live.as_ref().is_some_and(|it| it.terminating) {
+                wanted.extend(lookout.places.keys().filter(|it| it.is_some()).cloned());
+            }
         }
         let resource = lookout.resource.as_ref();
         Some(KindView {
@@ -428,7 +435,7 @@ impl Hub {
         })
     }
 
-    fn tell_sight_to(&mut self, id: InstanceId, kind: &KindKey) {
+    pub(super) fn tell_sight_to(&mut self, id: InstanceId, kind: &KindKey) {
         if let Some(view) = self.kind_view(id, kind) {
             self.learn(id, Fact::Kind(kind.clone(), view));
         }

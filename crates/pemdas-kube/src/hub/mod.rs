@@ -48,7 +48,7 @@ use pemdas_core::{
     digest::Digest,
     evaluate::Answer,
     packed::Press,
-    world::{Fact, KindKey, Lease, LedgerFact, WriteOutcome},
+    world::{Fact, KindKey, Lease, LedgerFact, Refusal, WriteOutcome},
 };
 use tokio::{
     sync::{Semaphore, mpsc, watch},
@@ -92,6 +92,9 @@ const MAX_EVENTS: usize = 1_024;
 const MAX_TURNS: usize = 64;
 /// Writes of all blueprints under way at once.
 const MAX_FLIGHTS: usize = 128;
+
+/// What is waited for while nobody is known to lead.
+const UNLED: &str = "it is not known yet who leads";
 
 /// How the operator is run.
 #[derive(Debug, Clone)]
@@ -189,13 +192,13 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// Runs until the other end of `lease` is dropped.
+    /// Runs until the other end of the lease is dropped; beside it stands whether it is followed while another holds it.
     pub async fn run(
         client: Client,
         compiler: Arc<dyn Compiler>,
         settings: Settings,
         beside: Beside,
-        mut lease: watch::Receiver<Lease>,
+        (mut lease, mut following): (watch::Receiver<Lease>, watch::Receiver<bool>),
         ready: watch::Sender<Vec<String>>,
     ) {
         loop {
@@ -234,8 +237,16 @@ impl Hub {
                     return;
                 }
                 beside.metrics.leads(false);
-            } else if lease.changed().await.is_err() {
-                return;
+            } else {
+                // Whoever follows the Lease of another may take over at any time: that is all that can be asked of it.
+                let follows = *following.borrow_and_update();
+                ready.send_replace(if follows { Vec::new() } else { vec![UNLED.to_owned()] });
+                tokio::select! {
+                    changed = lease.changed() => if changed.is_err() {
+                        return;
+                    },
+                    Ok(()) = following.changed() => {}
+                }
             }
         }
     }
@@ -283,6 +294,12 @@ impl Hub {
             Event::Compiled(name, number, verdict) => self.compiled(&name, number, *verdict),
             Event::Answered(id, answers) => self.answered(id, answers),
             Event::Ended(id, facts) => {
+                let forbidden = |it: &Fact| matches!(it, Fact::Outcome(_, _, outcome) | Fact::LedgerOutcome(outcome) if is_forbidden(outcome));
+                if facts.iter().any(forbidden)
+                    && let Some(blueprint) = self.instances.get(id).map(|it| it.blueprint.clone())
+                {
+                    self.was_forbidden(&blueprint);
+                }
                 for fact in facts {
                     self.learn(id, fact);
                 }
@@ -304,12 +321,7 @@ impl Hub {
                 }
             }
             Event::Reviewed(name, missing) => self.reviewed(name, missing),
-            Event::Review(name) => {
-                if let Some(loaded) = self.blueprints.get_mut(&name) {
-                    loaded.review_due = false;
-                }
-                self.review(&name);
-            }
+            Event::Review(name) => self.review_again(&name),
             Event::Report => self.report(),
             Event::Reported(name, outcome) => self.reported(&name, &outcome),
         }
@@ -371,6 +383,11 @@ impl Hub {
             let _ended = post.send(Event::Ended(id, facts)).await;
         });
     }
+}
+
+/// Whether a write was refused for want of a permission.
+fn is_forbidden(outcome: &WriteOutcome) -> bool {
+    matches!(outcome, WriteOutcome::Refused(Refusal::Forbidden(_)))
 }
 
 /// Time in milliseconds that never goes back, whatever becomes of the machine's clock.

@@ -36,7 +36,7 @@ impl Resting {
 impl Hub {
     /// An instance has nothing to do.
     pub(super) fn rest_soon(&mut self, id: InstanceId) {
-        let Some(instance) = self.instances.get_mut(id) else { return };
+        let Some(instance) = self.instances.get_mut(id).filter(|_| !at_length!()) else { return };
         let is_new = instance.rests.is_none();
         instance.rests = Some(instance.world.changes);
         if is_new {

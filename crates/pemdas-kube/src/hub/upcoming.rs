@@ -47,9 +47,12 @@ impl Upcoming {
         self.published.as_ref()
     }
 
-    /// For people: which revision it is.
+    /// For people: which revision it is, and what a human has to do something about.
     pub(super) fn status(&self) -> Value {
-        json!({ "revision": self.revision.name, "ordinal": self.revision.ordinal })
+        let human = |it: &&Standing| matches!(it, Standing::Refused(_) | Standing::Unfit(_));
+        let refused = self.standings.iter().filter(|(_, it)| human(it));
+        let refused: BTreeMap<_, _> = refused.map(|(crd, it)| (crd, words(it))).collect();
+        json!({ "revision": self.revision.name, "ordinal": self.revision.ordinal, "refused": refused })
     }
 
     /// Whether it may run. A definition that the active revision wants just so changes nothing for it.
@@ -85,7 +88,7 @@ impl Upcoming {
 fn opens(standing: &Standing) -> bool {
     match standing {
         Standing::Usable(_) | Standing::Wider(_) | Standing::Anothers(_) | Standing::Unseen(_) => true,
-        Standing::Waiting(_) | Standing::Refused(_) | Standing::Unfit(_) => false,
+        Standing::Waiting(_) | Standing::Going(_) | Standing::Refused(_) | Standing::Unfit(_) => false,
     }
 }
 
@@ -94,7 +97,9 @@ fn words(standing: &Standing) -> String {
         Standing::Usable(why) | Standing::Unfit(why) | Standing::Refused(why) | Standing::Wider(why) => {
             why.join("; ")
         }
-        Standing::Waiting(why) | Standing::Anothers(why) | Standing::Unseen(why) => why.clone(),
+        Standing::Waiting(why) | Standing::Going(why) | Standing::Anothers(why) | Standing::Unseen(why) => {
+            why.clone()
+        }
     }
 }
 
@@ -106,7 +111,7 @@ impl Loaded {
             Some(running) => running.revision.name == *name,
             None => self.report.names(name) || kept.all.keys().all(|it| it == name),
         };
-        active || compiled.crds.is_empty() || self.gone
+        active || compiled.crds.is_empty() || self.gone || mutant!(RefusedRuns)
     }
 }
 

@@ -218,7 +218,7 @@ impl Hub {
     /// Asks how a kind is served.
     pub(super) fn find(&mut self, id: ViewId) {
         let Some(view) = self.views.get(id) else { return };
-        if let Some(known) = Resource::without_question(&view.api_version, &view.kind.kind) {
+        if let Some(known) = Resource::built_in(&view.api_version, &view.kind.kind) {
             self.found(id, Ok(known));
             return;
         }

@@ -89,6 +89,7 @@ impl Timing {
 #[derive(Debug)]
 pub struct Leadership {
     standing: watch::Receiver<Lease>,
+    following: watch::Receiver<bool>,
     fence: Fence,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
@@ -99,6 +100,7 @@ impl Leadership {
     #[must_use]
     pub fn seek(client: Client, candidate: Candidate) -> Self {
         let (told, standing) = watch::channel(Lease::default());
+        let (follows, following) = watch::channel(false);
         let (stop, stopped) = oneshot::channel();
         let timing = candidate.timing.ordered();
         let fence = Fence::closed();
@@ -107,10 +109,11 @@ impl Leadership {
             api: Api::namespaced(client, &candidate.namespace),
             candidate: Candidate { timing, ..candidate },
             told: Told(told),
+            follows,
             stopped,
             last_epoch: 0,
         };
-        Self { standing, fence, stop: Some(stop), task: tokio::spawn(election.run()) }
+        Self { standing, following, fence, stop: Some(stop), task: tokio::spawn(election.run()) }
     }
 
     /// Closed to writes whenever we may not lead any more, even before anybody was told.
@@ -123,6 +126,12 @@ impl Leadership {
     #[must_use]
     pub fn standing(&self) -> watch::Receiver<Lease> {
         self.standing.clone()
+    }
+
+    /// Whether another leads and we would take over from it; follows every change.
+    #[must_use]
+    pub fn following(&self) -> watch::Receiver<bool> {
+        self.following.clone()
     }
 
     /// Gives the Lease back, so that another need not wait. Whoever acts on it has to have stopped before.
@@ -180,6 +189,7 @@ struct Election {
     api: Api<LeaseObject>,
     candidate: Candidate,
     told: Told,
+    follows: watch::Sender<bool>,
     fence: Fence,
     stopped: oneshot::Receiver<()>,
     /// The highest epoch that was ever seen: a Lease that is deleted and made anew does not count from the beginning.
@@ -192,6 +202,7 @@ impl Election {
             let Some((mine, since)) = self.wait_for_a_turn().await else { return };
             tracing::info!(lease = self.candidate.name, epoch = self.last_epoch, "leading");
             self.fence.open(self.last_epoch, since + self.candidate.timing.deadline);
+            self.follows.send_replace(false);
             self.told.tell(true, self.last_epoch);
             let (last, end) = self.lead(mine, since).await;
             self.fence.close();
@@ -221,9 +232,17 @@ impl Election {
                 biased;
                 _ = &mut self.stopped => return None,
                 next = watched.next() => match next {
-                    Some(Ok(found)) => seen = Some(Seen::after(seen, found, Instant::now())),
+                    Some(Ok(found)) => {
+                        let now = Seen::after(seen, found, Instant::now());
+                        let held = now.free_at() > Instant::now();
+                        self.follows.send_if_modified(|it| std::mem::replace(it, held) != held);
+                        seen = Some(now);
+                    }
                     // The stream mends itself; what was seen stays, and is old by the same clock as before.
-                    Some(Err(error)) => tracing::warn!(%error, "the lease cannot be watched"),
+                    Some(Err(error)) => {
+                        tracing::warn!(%error, "the lease cannot be watched");
+                        self.follows.send_if_modified(std::mem::take);
+                    }
                     None => tokio::time::sleep(self.candidate.timing.retry).await,
                 },
                 () = our_turn => {

@@ -42,3 +42,5 @@ pub const IMPORTED_NAME: &str = "PM0230";
 pub const UNKNOWN_FIELD: &str = "PM0231";
 /// A field of a status that its contract does not have.
 pub const UNKNOWN_STATUS: &str = "PM0232";
+/// A number of replicas in a template, beside an autoscaler that sets it.
+pub const AUTOSCALED: &str = "PM0233";

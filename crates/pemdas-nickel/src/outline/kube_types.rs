@@ -58,7 +58,7 @@ impl Outliner<'_> {
     }
 
     /// What is written as a template: the body of a function, or the object itself.
-    fn written(&self, spot: &Spot, function: &Span) -> Option<Tree> {
+    pub(super) fn written(&self, spot: &Spot, function: &Span) -> Option<Tree> {
         if let Some(literal) = self.literal_of(spot, Some(function)) {
             return Some(template_tree::of_function(self.trees, literal));
         }

@@ -3,6 +3,7 @@
 //! The evaluator says what each clause is, one by one, so that one mistake hides no other. The syntax says where it
 //! is written and what each function reads. Nothing here needs an instance.
 
+mod autoscalers;
 pub mod codes;
 mod edges;
 mod failures;
@@ -127,6 +128,7 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
     if let Some(blueprint) = &mut blueprint {
         blueprint.texts = texts(&syntax);
         kube_types::run(&mut outliner, blueprint);
+        autoscalers::run(&mut outliner, blueprint);
         drafts = kinds_draft(evaluator, blueprint, &field_reads::of(&trees));
         outliner.diagnostics.extend(check_conversions(evaluator, blueprint, &drafts));
         outliner.diagnostics.append(&mut drafts.diagnostics);

@@ -81,6 +81,10 @@ fn shown(value: &Value) -> String {
     }
 }
 
+/// Why no object is made of a kind that is going.
+pub(crate) const DEFINITION_IS_GOING: &str =
+    "create not allowed while custom resource definition is terminating";
+
 impl Failure {
     fn new(code: u16, reason: &'static str, message: String) -> Self {
         Self(Box::new(Content { code, reason, message, details: Map::new() }))
@@ -226,6 +230,12 @@ impl Failure {
             "MethodNotAllowed",
             "the server does not allow this method on the requested resource".to_owned(),
         )
+    }
+
+    /// The definition of the kind is being deleted: no more objects of it are made.
+    #[must_use]
+    pub fn definition_is_going() -> Self {
+        Self::new(405, "MethodNotAllowed", DEFINITION_IS_GOING.to_owned())
     }
 
     /// The body is of a type that is not understood.

@@ -3,5 +3,6 @@
 mod failure;
 mod request;
 
+pub(crate) use failure::DEFINITION_IS_GOING;
 pub use failure::{Cause, Failure};
 pub use request::{Method, Request, Response};

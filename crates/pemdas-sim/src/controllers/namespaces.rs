@@ -176,6 +176,7 @@ pub(super) fn definitions(server: &mut Server, now: Time) -> bool {
         if !meta::is_deleting(&definition) || !finalizers.iter().any(|it| it == CLEANUP) {
             continue;
         }
+        changed |= says_that_it_goes(server, now, &key, &definition);
         let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let kind = id(text("/spec/group"), text("/spec/names/plural"));
         let objects: Vec<Key> = server.store().list(&kind, None, None).map(|(key, _)| key.clone()).collect();
@@ -191,4 +192,22 @@ pub(super) fn definitions(server: &mut Server, now: Time) -> bool {
         }
     }
     changed
+}
+
+/// A definition that goes says so in its status, once.
+fn says_that_it_goes(server: &mut Server, now: Time, key: &Key, definition: &Value) -> bool {
+    let mut conditions =
+        definition.pointer("/status/conditions").and_then(Value::as_array).cloned().unwrap_or_default();
+    if conditions.iter().any(|it| it["type"] == "Terminating") {
+        return false;
+    }
+    conditions.push(json!({
+        "type": "Terminating", "status": "True", "lastTransitionTime": now.text(),
+        "reason": "InstanceDeletionInProgress", "message": "CustomResource deletion is in progress",
+    }));
+    let Some(path) = path_of(server, key) else { return false };
+    let body = json!({ "status": { "conditions": conditions } });
+    let kind = "application/merge-patch+json";
+    let done = send(server, now, Method::Patch, &format!("{path}/status"), kind, &body);
+    done.is_some_and(|it| it.status < 300)
 }

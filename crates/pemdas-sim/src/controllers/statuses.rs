@@ -168,7 +168,8 @@ fn deployment(object: &Value, stage: &Stage, wanted: i64, generation: &Value, no
 
 fn stateful_set(object: &Value, ready: bool, wanted: i64, generation: &Value) -> Value {
     let up = if ready { wanted } else { 0 };
-    let revision = format!("{}-{generation}", meta::text(object, "name"));
+    let template = object.pointer("/spec/template").cloned().unwrap_or_default();
+    let revision = format!("{}-{}", meta::text(object, "name"), hash(&template));
     let mut status = without_zeros(json!({
         "observedGeneration": generation, "replicas": wanted, "readyReplicas": up, "availableReplicas": up,
         "currentReplicas": wanted, "updatedReplicas": wanted,
@@ -177,6 +178,17 @@ fn stateful_set(object: &Value, ready: bool, wanted: i64, generation: &Value) ->
     status["availableReplicas"] = json!(up);
     status["collisionCount"] = json!(0);
     status
+}
+
+/// What tells a pod template from others, as in the names of revisions: the same template has the same name again.
+fn hash(template: &Value) -> String {
+    const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+    let sum = template
+        .to_string()
+        .bytes()
+        .fold(0x811c_9dc5_u32, |sum, it| (sum ^ u32::from(it)).wrapping_mul(0x0100_0193));
+    let letter = |it: u8| LETTERS.get(usize::from(it) % LETTERS.len()).map(|it| char::from(*it));
+    sum.to_string().bytes().filter_map(letter).collect()
 }
 
 fn job(object: &Value, stage: &Stage, now: &str) -> Value {

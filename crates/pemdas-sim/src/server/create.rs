@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{Call, Server};
-use crate::api::Failure;
+use crate::api::{DEFINITION_IS_GOING, Failure};
 use crate::built_in::{self, Strategy};
 use crate::kinds::Body;
 use crate::manage::{self, Managers};
@@ -20,6 +20,9 @@ impl Server {
     pub(crate) fn create(&mut self, call: &Call<'_>) -> Result<(Arc<Value>, Vec<String>), Failure> {
         if !call.resource.allows("create") {
             return Err(Failure::method_not_allowed());
+        }
+        if self.is_going(call) {
+            return Err(Failure::definition_is_going());
         }
         let body = call.body()?;
         let (mut object, warnings) = self.decoded(call, body)?;
@@ -81,6 +84,9 @@ impl Server {
         by_post: bool,
     ) -> Result<Arc<Value>, Failure> {
         self.admit(call, &mut object)?;
+        if self.is_going(call) {
+            return Err(Failure::forbidden(&call.resource, &call.name, DEFINITION_IS_GOING));
+        }
         meta::edit(&mut object, |fields| {
             for name in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
                 fields.remove(name);
@@ -109,6 +115,16 @@ impl Server {
             return Err(Failure::already_exists(&call.resource, &call.name, meta::is_deleting(other)));
         }
         Ok(self.commit(call, object))
+    }
+
+    /// Whether the definition of a custom kind is being deleted: it serves the objects that there are.
+    fn is_going(&self, call: &Call<'_>) -> bool {
+        let definitions = ResourceId {
+            group: "apiextensions.k8s.io".to_owned(),
+            plural: "customresourcedefinitions".to_owned(),
+        };
+        let name = call.resource.qualified();
+        self.store.get(&Key::new(&definitions, None, &name)).is_some_and(|it| meta::is_deleting(it))
     }
 
     /// What the server demands of every new object: a namespace that is there and stays.

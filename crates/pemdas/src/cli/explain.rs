@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     explain::{self, Explained, Explainer, State},
-    live::{self, Lost},
+    live::Lost,
     operate::Workers,
     terminal::{self, Colour},
 };
@@ -91,7 +91,7 @@ impl Explain {
             Err(why) => return could_not_run(&format!("this program cannot find itself: {why}"), None),
         };
         let explainer = Explainer::new(&session, workers);
-        let (now, coloured) = (live::now(), colour.on_stdout());
+        let (now, coloured) = (session.now(), colour.on_stdout());
         let Some(name) = name else {
             return match explainer.list(&kind, self.all_namespaces, self.limit) {
                 Err(lost) => told(&lost),

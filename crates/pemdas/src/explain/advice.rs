@@ -53,6 +53,9 @@ fn of_reason(instance: &Instance, slot: &Slot, node: &Node, text: &str) -> Optio
         "Recreated" => {
             format!("find out who deletes {object}; a Job that ends and is cleaned up belongs into a once")
         }
+        "UnknownField" => {
+            format!("fix the field's name in the template of {name}, or install a CRD that has the field")
+        }
         "Immutable" => {
             format!(
                 "on_immutable = 'Recreate on {name} makes it anew; or undo the change; or delete {object} yourself"
@@ -75,10 +78,19 @@ fn of_reason(instance: &Instance, slot: &Slot, node: &Node, text: &str) -> Optio
             let digest = reason.rsplit(' ').next().unwrap_or_default();
             format!("approve what pemdas plan shows: {}", annotate(&format!("approve.{name}={digest}")))
         }
-        "refused" if rest.starts_with("forbidden") => {
+        "Refused" if rest.contains("pemdas.dev/skip-deletion=") => {
+            let (_, given_up) = rest.rsplit_once("pemdas.dev/").unwrap_or_default();
+            format!("mend what the refusal names; or leave it: {}", annotate(given_up))
+        }
+        "Held" => {
+            let entry =
+                format!("skip-deletion={}/NAME", node.objects.first().map_or("KIND", |it| &it.kind.kind));
+            format!("find out whose finalizer it is; or leave the object: {}", annotate(&entry))
+        }
+        "Refused" | "refused" if rest.starts_with("forbidden") => {
             format!("allow it to the ServiceAccount {account}: {rest}")
         }
-        "refused" => "it is tried again by itself; mend what the refusal names".to_owned(),
+        "Refused" | "refused" => "it is tried again by itself; mend what the refusal names".to_owned(),
         _ if text.contains("may not be listed by this account") => {
             let kind = text.split(' ').next().unwrap_or_default();
             format!("allow the ServiceAccount {account} to get, list and watch {kind}")
@@ -88,6 +100,26 @@ fn of_reason(instance: &Instance, slot: &Slot, node: &Node, text: &str) -> Optio
         }
         _ => return None,
     })
+}
+
+/// What can be done about CRDs that do not serve a revision: it waits for them.
+fn of_refused(name: &str, told: &Value) -> Option<String> {
+    let revision = told.pointer("/upcoming/revision")?.as_str()?;
+    let running = told["revision"].as_str().unwrap_or_default();
+    let crds: Vec<&str> = refused(told).map(|(crd, _)| crd).collect();
+    (!crds.is_empty()).then(|| {
+        format!(
+            "{revision} runs once the API server serves {} as it needs: undo the breaking change in {name}, or make it in a new \
+             version of the kind. Until then {running} runs",
+            crds.join(", ")
+        )
+    })
+}
+
+/// The CRDs that a revision waits for and that somebody has to do something about, each with what differs.
+pub(super) fn refused(told: &Value) -> impl Iterator<Item = (&str, &str)> {
+    let all = told.pointer("/upcoming/refused").and_then(Value::as_object);
+    all.into_iter().flatten().filter_map(|(crd, why)| Some((crd.as_str(), why.as_str()?)))
 }
 
 /// What can be done about a blueprint.
@@ -102,6 +134,7 @@ pub(super) fn of_blueprint(name: &str, account: &str, told: &Value) -> Vec<Strin
     if list("problems") > 0 {
         advice.push(format!("mend the blueprint {name}; `pemdas check` shows the places"));
     }
+    advice.extend(of_refused(name, told));
     if list("missing") > 0 {
         advice.push(format!("allow the ServiceAccount {account} what is missing"));
     }

@@ -13,6 +13,7 @@ use pemdas_core::{
     world::{Claim, KindKey, Live, OUR_PREFIX, ObjectKey, ROOT_LABEL},
 };
 use pemdas_kube::{
+    compile::Compiler,
     connect::Trouble,
     survey::{Found, Served},
 };
@@ -21,7 +22,6 @@ use serde_json::Value;
 use super::{Blueprint, Edges, Explained, Focus, Instance, Node, State, advice, merge};
 use crate::{
     live::{Compiled, Field, Look, Lost, Reader, Session, running},
-    operate::Workers,
     plan::look,
 };
 
@@ -46,8 +46,8 @@ pub(crate) struct Listed {
 }
 
 impl<'a> Explainer<'a> {
-    pub(crate) fn new(session: &'a Session, workers: Workers) -> Self {
-        Self { session, reader: Reader::new(workers) }
+    pub(crate) fn new(session: &'a Session, compiler: impl Compiler) -> Self {
+        Self { session, reader: Reader::new(compiler) }
     }
 
     /// Explains one object: as a root, as what an instance made, or as a blueprint.
@@ -324,6 +324,14 @@ impl<'a> Explainer<'a> {
         {
             notes.push(format!(
                 "the operator has not looked at generation {now} yet: its status is of {observed}"
+            ));
+        }
+        for (crd, why) in advice::refused(&found.told) {
+            let revision =
+                found.told.pointer("/upcoming/revision").and_then(Value::as_str).unwrap_or_default();
+            notes.push(format!(
+                "{revision} does not run: the CRD {crd} does not serve it ({why}). `pemdas explain -n {} cm/{}` says what to do",
+                found.namespace, found.name
             ));
         }
         Instance {

@@ -54,7 +54,8 @@ pub(super) fn computed(
         match told {
             // What stands in the way of a write is only known to who tried it.
             Some(Told { state, since, why: Some(why) })
-                if node.next.is_some() && (state == "Stalled" || why.starts_with("refused: ")) =>
+                if node.next.is_some()
+                    && (state == "Stalled" || why.to_lowercase().starts_with("refused: ")) =>
             {
                 state.clone_into(&mut node.phase);
                 node.since = since.map(str::to_owned);
@@ -161,7 +162,11 @@ pub(super) fn state(
     terminating: bool,
 ) -> State {
     let stalled = nodes.values().any(|it| it.phase == "Stalled")
-        || decision.is_some_and(|it| !it.conditions.stalled.is_empty());
+        || match decision {
+            Some(decision) => !decision.conditions.stalled.is_empty(),
+            // What stands in the way of the whole is of no node.
+            None => condition(status, "Stalled").is_some_and(|it| it["status"] == "True"),
+        };
     let going = terminating || decision.is_some_and(|it| matches!(it.mode, Mode::Deleting | Mode::Removing));
     let ready = match decision {
         Some(decision) => decision.conditions.ready,

@@ -5,6 +5,8 @@ mod advice;
 mod find;
 pub(crate) mod json;
 mod merge;
+#[cfg(test)]
+mod tests;
 pub(crate) mod text;
 pub(crate) mod time;
 

@@ -182,6 +182,11 @@ fn blueprint(blueprint: &Blueprint, style: Style) -> String {
             ),
         ));
     }
+    if let Some(upcoming) = told.get("upcoming") {
+        let name = upcoming["revision"].as_str().unwrap_or_default();
+        let number = upcoming["ordinal"].as_u64().unwrap_or(0);
+        rows.push(("next", format!("{name} (number {number}) does not run yet: it waits for its CRDs")));
+    }
     if let Some(rollout) = told.get("rollout").filter(|it| !it.is_null()) {
         rows.push(("rollout", rollout_line(rollout)));
     }
@@ -202,7 +207,7 @@ fn blueprint(blueprint: &Blueprint, style: Style) -> String {
         .flatten()
         .map(|(name, why)| format!("{name}: {}", why.as_str().unwrap_or_default()))
         .collect();
-    list("Definitions", &definitions, style, &mut out);
+    list("CRDs", &definitions, style, &mut out);
     let missing: Vec<String> =
         list_of("missing").iter().filter_map(Value::as_str).map(str::to_owned).collect();
     list("The account may not", &missing, style, &mut out);

@@ -16,7 +16,6 @@ use pemdas_kube::{
 };
 
 use super::Session;
-use crate::operate::Workers;
 
 /// A blueprint of the cluster that can run.
 pub(crate) struct Compiled {
@@ -53,13 +52,13 @@ type Read = (String, BTreeMap<String, String>);
 
 /// Reads blueprints of the cluster, each once.
 pub(crate) struct Reader {
-    workers: Workers,
+    compiler: Box<dyn Compiler>,
     read: RefCell<BTreeMap<Read, Result<Rc<Compiled>, String>>>,
 }
 
 impl Reader {
-    pub(crate) fn new(workers: Workers) -> Self {
-        Self { workers, read: RefCell::default() }
+    pub(crate) fn new(compiler: impl Compiler) -> Self {
+        Self { compiler: Box::new(compiler), read: RefCell::default() }
     }
 
     /// Reads a blueprint.
@@ -75,7 +74,7 @@ impl Reader {
         if let Some(known) = self.read.borrow().get(&which) {
             return known.clone();
         }
-        let verdict = self.workers.compile(&found.account, files);
+        let verdict = self.compiler.compile(&found.account, files);
         let compiled = match verdict.compiled {
             Some(it) => {
                 Ok(Rc::new(Compiled { blueprint: it.blueprint, graph: it.graph, evaluator: it.evaluator }))

@@ -13,8 +13,11 @@ use pemdas_core::{
 };
 use pemdas_kube::{connect::Trouble, needs, resource::Resource};
 
-use super::{Session, now};
-use crate::plan::{codes, observed::Observed};
+use super::Session;
+use crate::plan::{
+    codes,
+    observed::{Nature, Observed},
+};
 
 /// A kind as it can be seen.
 struct Seen {
@@ -256,8 +259,14 @@ impl Observed for Look<'_> {
         true
     }
 
+    fn nature(&self, kind: &KindKey) -> Option<Nature> {
+        let resource = self.field.kinds.get(kind)?.resource.as_ref()?;
+        let Resource { namespaced, observed_generation, .. } = *resource;
+        Some(Nature { namespaced, observed_generation })
+    }
+
     fn surroundings(&mut self, _blueprint: &Blueprint, world: &mut World) -> Result<bool, Box<Diagnostic>> {
-        world.now = now();
+        world.now = self.field.session.now();
         world.root.instance.clone_from(&self.instance);
         if world.root.seen_going {
             world.root.going_since = Some(world.now);

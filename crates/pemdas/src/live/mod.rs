@@ -26,6 +26,8 @@ pub(crate) struct Session {
     namespace: String,
     operator: String,
     kinds: OnceCell<Kinds>,
+    /// The time, where the cluster has one of its own.
+    now: Option<u64>,
 }
 
 /// Why something that a person named was not found, or could not be asked for.
@@ -57,7 +59,19 @@ impl Session {
         operator: String,
     ) -> Self {
         let namespace = namespace.unwrap_or_else(|| connection.namespace.clone());
-        Self { runtime, survey: Survey::new(connection), namespace, operator, kinds: OnceCell::new() }
+        let (survey, kinds) = (Survey::new(connection), OnceCell::new());
+        Self { runtime, survey, namespace, operator, kinds, now: None }
+    }
+
+    /// In a cluster whose time is another one.
+    #[cfg(test)]
+    pub(crate) fn at(self, now: u64) -> Self {
+        Self { now: Some(now), ..self }
+    }
+
+    /// The time in milliseconds since 1970.
+    pub(crate) fn now(&self) -> u64 {
+        self.now.unwrap_or_else(now)
     }
 
     /// Waits for what is asked of the cluster.

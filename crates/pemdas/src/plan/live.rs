@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use pemdas_core::{blueprint::Body, diagnostic::Diagnostic, world::KindKey};
 use pemdas_kube::{
+    compile::Compiler,
     files::Unreadable,
     resource::Resource,
     survey::{Found, instance_name, roots},
@@ -18,7 +19,6 @@ use crate::{
     input::{Given, Place},
     live::{Field, Look, Lost, Reader, Session, running},
     load::Checked,
-    operate::Workers,
 };
 
 /// Why there is no plan.
@@ -60,15 +60,35 @@ impl Home {
     }
 }
 
-/// A blueprint that the cluster has.
+/// A blueprint that the cluster has: in the namespace that is meant, or else the only one of that name, since a blueprint may serve
+/// instances of other namespaces.
 pub(crate) fn of_cluster(session: &Session, name: &str) -> Result<(Given, Found), Lost> {
     let nothing = |message: String| Lost::Nothing {
         message,
         hint: Some("`kubectl get configmaps -A -l pemdas.dev/blueprint` lists the blueprints".to_owned()),
     };
     let namespace = session.namespace();
-    let found = configmap(session, namespace, name)?
-        .ok_or_else(|| nothing(format!("there is no blueprint {name} in the namespace {namespace}")))?;
+    let found = match configmap(session, namespace, name)? {
+        Some(found) => found,
+        None => {
+            let all = session.ask(async |survey| survey.blueprints(namespace).await)?;
+            let mut all: Vec<_> = all.into_iter().filter(|it| it.name == name).collect();
+            match (all.pop(), all.len()) {
+                (Some(found), 0) => found,
+                (Some(found), _) => {
+                    let titles: Vec<_> = all.iter().chain([&found]).map(Found::title).collect();
+                    let message = format!("several blueprints are called {name}: {}", titles.join(", "));
+                    return Err(nothing(message));
+                }
+                (None, _) => {
+                    let message = format!(
+                        "there is no blueprint {name} in the namespace {namespace}, nor in another one"
+                    );
+                    return Err(nothing(message));
+                }
+            }
+        }
+    };
     let mut given = Given { title: format!("cm/{name}"), ..Given::default() };
     let files = match &found.files {
         Ok(files) => files,
@@ -94,11 +114,11 @@ impl<'a> Live<'a> {
     pub(crate) fn new(
         session: &'a Session,
         prepared: Prepared,
-        workers: Workers,
+        compiler: impl Compiler,
         named: Option<&'a str>,
         found: Option<Found>,
     ) -> Self {
-        Self { session, prepared, reader: Reader::new(workers), named, home: found.map(Home::of) }
+        Self { session, prepared, reader: Reader::new(compiler), named, home: found.map(Home::of) }
     }
 
     /// The blueprint, for messages.
@@ -215,6 +235,12 @@ impl<'a> Live<'a> {
             Some(resource) => session.ask(async |survey| survey.object(resource, &namespace, &name).await)?,
             None => None,
         };
+        if delete && live.is_none() {
+            return Err(NoPlan::Lost(Lost::Nothing {
+                message: format!("there is no {kind} {name} in the cluster to delete"),
+                hint: Some("without --live the deletion is planned from files".to_owned()),
+            }));
+        }
         if let Some(live) = live.as_ref().filter(|_| own) {
             given.object = spoken(Value::clone(&live.body));
         }

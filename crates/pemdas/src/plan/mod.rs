@@ -1,6 +1,8 @@
 //! What would happen to one instance: the blueprint, the instance and what is observed meet the core's `plan`.
 
 pub(crate) mod diff;
+#[cfg(test)]
+mod differential;
 pub(crate) mod fleet;
 mod instance;
 pub(crate) mod json;
@@ -162,7 +164,13 @@ impl Prepared {
         };
         if delete {
             world::shown(&program, &mut world, observed, &mut self.renderer)?;
-            world::deleted(&mut world);
+            if !observed.is_given() {
+                notes.push("nothing is observed: what goes is what a plan of the instance makes".to_owned());
+                let _made = play(Some(&program), &mut world, &mut self.renderer);
+            } else if !observed.sees_root() && world.root.uid == world::PLANNED {
+                plan::hold_root(&program, &mut world);
+            }
+            plan::delete_root(&mut world);
             notes.push("what others do to the objects of a deletion (finalizers, garbage collection) is not foreseen".to_owned());
         }
         let plan = world::played(&program, &mut world, observed, &mut self.renderer, &mut notes)?;

@@ -17,6 +17,15 @@ use crate::input::{self, Listed};
 /// How many objects are taken.
 const MAX_OBJECTS: usize = 50_000;
 
+/// How the objects of a kind are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Nature {
+    /// Whether they live in namespaces.
+    pub(crate) namespaced: bool,
+    /// Whether their status says which generation it is of.
+    pub(crate) observed_generation: bool,
+}
+
 /// What there is, as far as it was asked for. A plan asks again while its decisions name something new: files give all
 /// they have at the first time, a cluster only what the instance is interested in.
 pub(crate) trait Observed {
@@ -33,6 +42,14 @@ pub(crate) trait Observed {
     /// Whether there is anything to look at.
     fn is_given(&self) -> bool;
 
+    /// Whether the root itself is seen: otherwise a root that was not given may be there all the same.
+    fn sees_root(&self) -> bool {
+        true
+    }
+
+    /// How the objects of a kind are, if something says so.
+    fn nature(&self, kind: &KindKey) -> Option<Nature>;
+
     /// What is known besides objects, before they are taken in: the time, how kinds are seen, the instance's name. Whether the
     /// ledger is known too.
     ///
@@ -48,12 +65,13 @@ pub(crate) trait Observed {
 pub(crate) struct Files {
     path: Option<PathBuf>,
     read: bool,
+    natures: BTreeMap<KindKey, Nature>,
 }
 
 impl Files {
     /// Those at a path, or none.
     pub(crate) fn new(path: Option<&Path>) -> Self {
-        Self { path: path.map(Path::to_owned), read: false }
+        Self { path: path.map(Path::to_owned), ..Self::default() }
     }
 }
 
@@ -66,6 +84,7 @@ impl Observed for Files {
         for file in &files {
             found.read(file)?;
         }
+        self.natures = found.natures();
         Ok(found.objects)
     }
 
@@ -75,6 +94,14 @@ impl Observed for Files {
 
     fn is_given(&self) -> bool {
         self.path.is_some()
+    }
+
+    fn sees_root(&self) -> bool {
+        false
+    }
+
+    fn nature(&self, kind: &KindKey) -> Option<Nature> {
+        self.natures.get(kind).copied()
     }
 }
 
@@ -95,6 +122,19 @@ struct Found {
 }
 
 impl Found {
+    /// What the objects say of their kinds, and definitions of kinds of theirs.
+    fn natures(&self) -> BTreeMap<KindKey, Nature> {
+        let mut natures: BTreeMap<KindKey, Nature> = BTreeMap::new();
+        for (_, live) in &self.objects {
+            let reports = live.body.pointer("/status/observedGeneration").is_some();
+            let namespaced = !live.key.namespace.is_empty();
+            let new = Nature { namespaced, observed_generation: false };
+            natures.entry(live.key.kind.clone()).or_insert(new).observed_generation |= reports;
+        }
+        natures.extend(self.objects.iter().filter_map(|(_, live)| defined(&live.body)));
+        natures
+    }
+
     fn read(&mut self, file: &Listed) -> Result<(), Box<Diagnostic>> {
         let text = file.text().map_err(|it| observed(*it))?;
         let title = file.path.display().to_string();
@@ -134,4 +174,18 @@ impl Found {
         self.objects.push((api_version, live));
         Ok(())
     }
+}
+
+/// What a definition of a kind says of its objects.
+fn defined(object: &Value) -> Option<(KindKey, Nature)> {
+    let text = |at: &str| object.pointer(at).and_then(Value::as_str);
+    if text("/kind") != Some("CustomResourceDefinition") {
+        return None;
+    }
+    let kind = KindKey::new(&format!("{}/", text("/spec/group")?), text("/spec/names/kind")?);
+    let namespaced = text("/spec/scope")? == "Namespaced";
+    let at = "/schema/openAPIV3Schema/properties/status/properties/observedGeneration";
+    let versions = object.pointer("/spec/versions").and_then(Value::as_array).into_iter().flatten();
+    let observed_generation = versions.into_iter().any(|it| it.pointer(at).is_some());
+    Some((kind, Nature { namespaced, observed_generation }))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use pemdas_core::decide::Mode;
 use pemdas_core::plan::{Assumption, Fate, Plan, Round, Step, Verb};
 use serde_json::Value;
 
@@ -75,6 +76,9 @@ fn summary(planned: &Planned) -> String {
     }
     let count = planned.plan.rounds.len();
     let rounds = match count {
+        0 if parts.is_empty() && planned.plan.mode != Mode::Present => {
+            "nothing to do: there is nothing that Pemdas deletes".to_owned()
+        }
         0 if parts.is_empty() => "nothing to do: everything is as it shall be".to_owned(),
         0 => "nothing to do now".to_owned(),
         1 => "1 round".to_owned(),

@@ -7,10 +7,11 @@ use pemdas_core::blueprint::{Blueprint, Body};
 use pemdas_core::decide::{Interests, decide_with};
 use pemdas_core::diagnostic::Diagnostic;
 use pemdas_core::evaluate::Evaluator;
+use pemdas_core::kube_types::Kind;
 use pemdas_core::plan::{self, Plan};
 use pemdas_core::program::Program;
 use pemdas_core::world::{
-    CLAIM_ANNOTATION, Claim, KindKey, Lease, Live, OUR_PREFIX, ObjectKey, ROOT_LABEL, World,
+    CLAIM_ANNOTATION, Claim, KindKey, KindView, Lease, Live, OUR_PREFIX, ObjectKey, ROOT_LABEL, World,
 };
 use serde_json::{Value, json};
 
@@ -18,7 +19,7 @@ use super::instance::Instance;
 use super::observed::Observed;
 
 /// The uid of a root that nobody has created yet.
-const PLANNED: &str = "planned";
+pub(super) const PLANNED: &str = "planned";
 /// How often what is observed is asked for more.
 const MAX_ASKED: usize = 64;
 
@@ -33,11 +34,19 @@ pub(super) fn of(
 ) -> Result<World, Problems> {
     let text = |pointer: &str| given.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (text("/apiVersion"), text("/kind"));
-    let view = plan::view(blueprint, api_version, kind);
+    let objects = observed.objects(&Interests::default()).map_err(|it| vec![*it])?;
+    let mut view = plan::view(blueprint, api_version, kind);
+    let guessed = describe(&mut view, &KindKey::new(api_version, kind), blueprint, observed);
     let namespace = match text("/metadata/namespace") {
         _ if !view.namespaced => "",
         "" => {
-            notes.push("the instance names no namespace: it is taken to be in default".to_owned());
+            let note = "the instance names no namespace: it is taken to be in default";
+            let more = if guessed {
+                format!(", if {kind} has namespaces (its CRD in --observed tells)")
+            } else {
+                String::new()
+            };
+            notes.push(format!("{note}{more}"));
             "default"
         }
         namespace => namespace,
@@ -47,25 +56,38 @@ pub(super) fn of(
         namespace.to_owned(),
         text("/metadata/name").to_owned(),
     );
-    let objects = observed.objects(&Interests::default()).map_err(|it| vec![*it])?;
     let there = objects.iter().find(|(_, live)| live.key == key).map(|(_, live)| live.clone());
     let root = root(given, &key, there.as_ref());
     let mut world = World::new(key, root.uid.clone());
     world.root.instance = instance(&world, &root, &objects);
     world.root.seen_going = root.terminating;
-    world.root.live = Some(Arc::new(root));
+    plan::show_root(&mut world, root);
     world.lease = Lease { held: true, epoch: 0 };
     "plan".clone_into(&mut world.entropy);
     world.kinds = plan::known_kinds(blueprint);
-    let kind = world.root.key.kind.clone();
-    world.kinds.entry(kind).or_insert(view);
+    for (kind, view) in &mut world.kinds {
+        describe(view, kind, blueprint, observed);
+    }
+    world.kinds.insert(world.root.key.kind.clone(), view);
     let remembers = observed.surroundings(blueprint, &mut world).map_err(|it| vec![*it])?;
-    take(&mut world, blueprint, objects);
+    take(&mut world, blueprint, observed, objects);
     let (ledger, secret) = observed.ledger(&world.root.instance);
     world.ledger = ledger;
     world.secret = secret;
     remarks(&world, blueprint, remembers, notes);
     Ok(world)
+}
+
+/// Says how the objects of a kind are that nobody knows from the blueprint. True where that is a guess.
+fn describe(view: &mut KindView, kind: &KindKey, blueprint: &Blueprint, observed: &dyn Observed) -> bool {
+    let own = blueprint.kinds.get(&kind.kind).is_some_and(|it| it.group == kind.group);
+    let built_in = Kind::all().any(|it| it.group() == kind.group && it.name == kind.kind);
+    if own || built_in {
+        return false;
+    }
+    let Some(nature) = observed.nature(kind) else { return true };
+    (view.namespaced, view.observed_generation) = (nature.namespaced, nature.observed_generation);
+    false
 }
 
 /// Shows the world everything that decisions are interested in.
@@ -81,7 +103,7 @@ pub(crate) fn shown(
         if more.is_empty() {
             break;
         }
-        take(world, &program.blueprint, more);
+        take(world, &program.blueprint, observed, more);
     }
     Ok(())
 }
@@ -99,37 +121,35 @@ pub(super) fn played(
     if watched && !observed.is_given() {
         notes.push("nothing is observed: what others own is taken to be absent (see --observed)".to_owned());
     }
-    Ok(super::play(Some(program), world, evaluator))
+    let plan = super::play(Some(program), world, evaluator);
+    notes.extend(guesses(&plan, program, world, observed));
+    Ok(plan)
 }
 
-/// Somebody deletes the root.
-pub(super) fn deleted(world: &mut World) {
-    world.root.seen_going = true;
-    world.root.going_since = Some(world.now);
-    if let Some(live) = &world.root.live {
-        let mut live = (**live).clone();
-        live.terminating = true;
-        // Without a finalizer of anybody it is gone at once.
-        world.root.live = (!live.finalizers.is_empty()).then(|| Arc::new(live));
+/// The kinds of which nothing says whether they have namespaces, where the plan has to say which.
+fn guesses(plan: &Plan, program: &Program, world: &World, observed: &dyn Observed) -> Option<String> {
+    let mut kinds = BTreeSet::new();
+    for key in plan.rounds.iter().flat_map(|it| &it.steps).map(|it| &it.object) {
+        let mut view = plan::view(&program.blueprint, &format!("{}/", key.kind.group), &key.kind.kind);
+        let taken = !key.namespace.is_empty() && key.namespace == world.root.key.namespace;
+        if taken && describe(&mut view, &key.kind, &program.blueprint, observed) {
+            kinds.insert(key.kind.to_string());
+        }
     }
-    world.touch_everything();
+    let kinds: Vec<_> = kinds.into_iter().collect();
+    let told = format!("taken to have namespaces: {} (CRDs in --observed tell)", kinds.join(", "));
+    (!kinds.is_empty()).then_some(told)
 }
 
-fn take(world: &mut World, blueprint: &Blueprint, objects: Vec<(String, Live)>) {
+fn take(world: &mut World, blueprint: &Blueprint, observed: &dyn Observed, objects: Vec<(String, Live)>) {
     for (api_version, live) in objects {
         if live.key == world.root.key {
             continue;
         }
-        let view = world
-            .kinds
-            .entry(live.key.kind.clone())
-            .or_insert_with(|| plan::view(blueprint, &api_version, &live.key.kind.kind));
-        // Of a kind that nobody knows, its objects say how it is.
-        if pemdas_core::kube_types::Kind::find(&api_version, &live.key.kind.kind).is_err()
-            && !blueprint.kinds.contains_key(&live.key.kind.kind)
-        {
-            view.namespaced = !live.key.namespace.is_empty();
-            view.observed_generation |= live.body.pointer("/status/observedGeneration").is_some();
+        if !world.kinds.contains_key(&live.key.kind) {
+            let mut view = plan::view(blueprint, &api_version, &live.key.kind.kind);
+            describe(&mut view, &live.key.kind, blueprint, observed);
+            world.kinds.insert(live.key.kind.clone(), view);
         }
         world.objects.insert(live.key.clone(), Arc::new(live));
         world.changes += 1;
@@ -138,7 +158,7 @@ fn take(world: &mut World, blueprint: &Blueprint, objects: Vec<(String, Live)>) 
 
 /// The root as it would be if the instance were applied over what is there.
 fn root(given: &Instance, key: &ObjectKey, there: Option<&Live>) -> Live {
-    let mut body = given.object.clone();
+    let mut body = plan::stored(&given.object);
     if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
         if !key.namespace.is_empty() {
             metadata.insert("namespace".to_owned(), json!(key.namespace));

@@ -53,6 +53,12 @@ impl Arena {
         &self.journal
     }
 
+    /// The cluster, once somebody has lived in it.
+    #[cfg(test)]
+    pub(crate) fn host(&self) -> Option<&Host> {
+        self.host.as_ref()
+    }
+
     /// What there is now.
     pub(crate) fn state(&self) -> State {
         self.host.as_ref().map(|host| host.with(|cluster| State::of(cluster))).unwrap_or_default()

@@ -13,15 +13,18 @@
 //! | `oracle`, `state`, `order` | what has to be as without them |
 //! | `rollback` | the same with a change taken back |
 //! | `mutants` | the proof that deliberate bugs are found |
+//! | `scene` | a cluster for tests that a person asks in between |
 //! | `person` | somebody who types at a cluster |
 //! | `text`, `report` | what is told to people and to programs |
 
-mod arena;
+pub(crate) mod arena;
+#[cfg(test)]
+mod excuses;
 pub(crate) mod explore;
 mod facts;
 mod faults;
 pub(crate) mod gather;
-mod journal;
+pub(crate) mod journal;
 mod measure;
 #[cfg(test)]
 mod mutants;
@@ -30,9 +33,11 @@ mod order;
 pub(crate) mod person;
 mod playing;
 mod read;
-mod readers;
+pub(crate) mod readers;
 pub(crate) mod report;
 mod rollback;
+#[cfg(test)]
+pub(crate) mod scene;
 mod script;
 mod state;
 pub(crate) mod text;

@@ -402,13 +402,12 @@ impl<'b> Playing<'b> {
         let Some((was, _)) = &self.kept else { return Went::On };
         // What is orphaned stays, and is nobody's.
         let (was, is) = (was.clone().without(&self.orphans), all(host).without(&self.orphans));
-        match differing(&was, &is) {
+        let (was, is) = was.without_holders(is);
+        // What is done once is done again for what is asked again, and may end otherwise then. A name that was free for a moment
+        // belongs to another one now. And the scenario itself may hold something.
+        let excused = was.excused(&is);
+        match differing(&was.without_these(&excused), &is.without_these(&excused)) {
             None => Went::On,
-            // What is done once is done again for what is asked again, and may end otherwise then. A name that was free for a
-            // moment belongs to another one now.
-            Some(_) if is.stalled_by_history() != was.stalled_by_history() => Went::On,
-            // The scenario itself holds something.
-            Some(_) if is.is_held() || was.is_held() => Went::On,
             Some(how) => {
                 let message = format!("a change was taken back, and it is not as before: {how}");
                 Went::Failed(Failure { step: Some(self.at), message, why: None })

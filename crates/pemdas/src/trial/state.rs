@@ -3,17 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pemdas_core::decide::reason;
-use pemdas_core::world::{CLAIM_ANNOTATION, OUR_PREFIX};
-use pemdas_kube::ledgers::LEDGER_TYPE;
+use pemdas_core::world::{CLAIM_ANNOTATION, OUR_PREFIX, ROOT_LABEL};
+use pemdas_kube::ledgers::{LEDGER_LABEL, LEDGER_TYPE};
 use pemdas_sim::Cluster;
 use serde_json::Value;
 
 /// The objects of a cluster by kind and name, normalised.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct State(BTreeMap<String, Vec<Value>>);
+pub(crate) struct State {
+    all: BTreeMap<String, Vec<Value>>,
+    /// What stands for the uid of an object: instances are named after those of their roots.
+    uids: BTreeMap<String, String>,
+    /// The instances with a ledger, where those are left out.
+    ledgers: BTreeSet<String>,
+}
 
 /// What passes, or is counted: it says nothing of where something has come to.
 const NO_STATE: &[&str] = &["events", "leases"];
+/// Who writes the finalizers of roots.
+const MANAGER: &str = "pemdas";
+/// What a blueprint says of itself.
+const STATUS: &str = "pemdas.dev/status";
 /// Fields of metadata that differ between any two runs.
 const OF_A_RUN: &[&str] = &["uid", "resourceVersion", "creationTimestamp", "generation"];
 
@@ -31,26 +41,30 @@ impl State {
             }
         }
         let mut all: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        let mut uids = BTreeMap::new();
         for (key, object) in store.all().filter(|(key, _)| !NO_STATE.contains(&key.resource.plural.as_str()))
         {
             let name =
                 format!("{} {}", object["kind"].as_str().unwrap_or_default(), plain(&key.path, &names));
+            let uid = object["metadata"]["uid"].as_str().and_then(|it| names.get(it)).cloned();
+            uids.insert(name.clone(), uid.unwrap_or_default());
             all.entry(name).or_default().push(normal(object, &names));
         }
         for some in all.values_mut() {
             some.sort_by_cached_key(ToString::to_string);
         }
-        Self(all)
+        Self { all, uids, ledgers: BTreeSet::new() }
     }
 
-    /// The same without the way that led there: how the author came to change something, how often something was tried, how often a
-    /// controller rolled something out.
+    /// The same without the way that led there: how the author came to change something, how often something was tried.
     /// What was done once is remembered in a ledger, which stays when the reason for it is taken back.
     pub(crate) fn without_history(mut self, author: &str) -> Self {
         let is_ledger = |it: &Value| it["type"] == LEDGER_TYPE;
-        self.0.values_mut().for_each(|some| some.retain(|it| !is_ledger(it)));
-        self.0.retain(|_, some| !some.is_empty());
-        for object in self.0.values_mut().flatten() {
+        let ledgers = self.all.values().flatten().filter(|it| is_ledger(it));
+        self.ledgers = ledgers.filter_map(|it| labelled(it, LEDGER_LABEL)).map(str::to_owned).collect();
+        self.all.values_mut().for_each(|some| some.retain(|it| !is_ledger(it)));
+        self.all.retain(|_, some| !some.is_empty());
+        for object in self.all.values_mut().flatten() {
             if let Some(entries) = object.pointer_mut("/metadata/managedFields").and_then(Value::as_array_mut)
             {
                 entries.retain(|it| it["manager"] != author);
@@ -64,18 +78,58 @@ impl State {
                 *attempt = Value::from(0);
                 *claim = Value::from(read.to_string());
             }
-            for field in ["currentRevision", "updateRevision"] {
-                if let Some(revision) = object.pointer_mut(&format!("/status/{field}")) {
-                    *revision = Value::from("…");
-                }
-            }
         }
         self
     }
 
-    /// Which instances wait for a human because of something that a way back cannot undo: what is done once failed, or a name
-    /// belongs to another one now.
-    pub(crate) fn stalled_by_history(&self) -> BTreeSet<String> {
+    /// Two states without what holds the roots of instances that have a ledger in one of them: it has to be taken away in the end.
+    pub(crate) fn without_holders(mut self, mut other: Self) -> (Self, Self) {
+        let with: BTreeSet<String> = self.ledgers.union(&other.ledgers).cloned().collect();
+        for state in [&mut self, &mut other] {
+            for (name, some) in &mut state.all {
+                if state.uids.get(name).is_some_and(|it| with.contains(it)) {
+                    some.iter_mut().for_each(let_go);
+                }
+            }
+        }
+        (self, other)
+    }
+
+    /// The objects that need not be as in another state, because a way back cannot undo what happened to their instances.
+    pub(crate) fn excused(&self, other: &Self) -> BTreeSet<String> {
+        let stalled = [self.stalled_by_history(), other.stalled_by_history()];
+        let mut uids: BTreeSet<&str> =
+            stalled[0].symmetric_difference(&stalled[1]).filter_map(|it| self.uid(other, it)).collect();
+        uids.extend([self, other].into_iter().flat_map(Self::held));
+        // Who waits for such an instance is as little as before, and so is what it made.
+        let objects = || [self, other].into_iter().flat_map(Self::objects);
+        loop {
+            let before = uids.len();
+            for (of, uid, _) in objects() {
+                let concerned = of.is_some_and(|it| uids.contains(it)) || uids.contains(uid);
+                uids.extend(Some(uid).into_iter().chain(of).filter(|_| concerned));
+            }
+            if uids.len() == before {
+                break;
+            }
+        }
+        objects().filter(|(_, uid, _)| uids.contains(uid)).map(|(.., name)| name.to_owned()).collect()
+    }
+
+    /// All objects: of which instance each is, its own uid, its name.
+    fn objects(&self) -> impl Iterator<Item = (Option<&str>, &str, &str)> {
+        let own = |name: &str| self.uids.get(name).map(String::as_str).unwrap_or_default();
+        self.all.iter().flat_map(move |(name, some)| {
+            some.iter().map(move |it| (instance_of(it), own(name), name.as_str()))
+        })
+    }
+
+    fn uid<'s>(&'s self, other: &'s Self, name: &str) -> Option<&'s str> {
+        self.uids.get(name).or_else(|| other.uids.get(name)).map(String::as_str)
+    }
+
+    /// The instances that wait for a human because of something that lasts: what is done once failed, or a name belongs to another one.
+    fn stalled_by_history(&self) -> BTreeSet<&str> {
         let stalled = |it: &Value| {
             let lasting = [reason::FAILED, reason::EXISTS];
             it["type"] == "Stalled"
@@ -87,22 +141,37 @@ impl State {
                 .and_then(Value::as_array)
                 .is_some_and(|it| it.iter().any(stalled))
         };
-        let named = self.0.iter().filter(|(_, some)| some.iter().any(is_stalled));
-        named.map(|(name, _)| name.clone()).collect()
+        let named = self.all.iter().filter(|(_, some)| some.iter().any(is_stalled));
+        named.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Whether something cannot go, because of a finalizer that is not the operator's: nothing else follows from it yet.
-    pub(crate) fn is_held(&self) -> bool {
+    /// The instances with something that cannot go, because of a finalizer that is not the operator's: what follows has not come yet.
+    fn held(&self) -> impl Iterator<Item = &str> {
         let foreign = |it: &Value| it.as_str().is_some_and(|it| !it.starts_with(OUR_PREFIX));
-        let finalizers = |it: &Value| it.pointer("/metadata/finalizers").and_then(Value::as_array).cloned();
-        let going = |it: &&Value| it.pointer("/metadata/deletionTimestamp").is_some();
-        self.0.values().flatten().filter(going).filter_map(finalizers).flatten().any(|it| foreign(&it))
+        let held = move |it: &Value| {
+            let going = it.pointer("/metadata/deletionTimestamp").is_some();
+            let finalizers = it.pointer("/metadata/finalizers").and_then(Value::as_array);
+            going && finalizers.into_iter().flatten().any(foreign)
+        };
+        self.all.iter().filter_map(move |(name, some)| {
+            let it = some.iter().find(|it| held(it))?;
+            instance_of(it).or_else(|| self.uids.get(name).map(String::as_str))
+        })
+    }
+
+    /// The same without these objects, and without how many instances a blueprint says it has of which sort: they are among those.
+    pub(crate) fn without_these(mut self, names: &BTreeSet<String>) -> Self {
+        self.all.retain(|name, _| !names.contains(name));
+        if !names.is_empty() {
+            self.all.values_mut().flatten().for_each(uncounted);
+        }
+        self
     }
 
     /// The same without these objects, named by kind and path.
     pub(crate) fn without(mut self, names: &BTreeSet<(String, String)>) -> Self {
         for (kind, path) in names {
-            self.0.remove(&format!("{kind} {}", plain(path, &BTreeMap::new())));
+            self.all.remove(&format!("{kind} {}", plain(path, &BTreeMap::new())));
         }
         self
     }
@@ -110,8 +179,8 @@ impl State {
     /// In what another state differs from this one, a line each.
     pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
         let mut found = Vec::new();
-        for (name, some) in &self.0 {
-            match other.0.get(name) {
+        for (name, some) in &self.all {
+            match other.all.get(name) {
                 None => found.push(format!("{name} is not there")),
                 Some(others) if some.len() != others.len() => {
                     found.push(format!("{name}: {} of them, not {}", others.len(), some.len()));
@@ -126,9 +195,46 @@ impl State {
             }
         }
         found.extend(
-            other.0.keys().filter(|it| !self.0.contains_key(*it)).map(|it| format!("{it} is left over")),
+            other.all.keys().filter(|it| !self.all.contains_key(*it)).map(|it| format!("{it} is left over")),
         );
         found
+    }
+}
+
+/// The instance that an object is of: what stands for the uid of its root.
+fn instance_of(object: &Value) -> Option<&str> {
+    labelled(object, ROOT_LABEL)
+}
+
+/// What stands for the uid of the root of an instance that a label names.
+fn labelled<'v>(object: &'v Value, label: &str) -> Option<&'v str> {
+    let at = format!("/metadata/labels/{}", label.replace('/', "~1"));
+    object.pointer(&at)?.as_str()?.rsplit_once('.').map(|(uid, _)| uid)
+}
+
+/// Takes the counts of instances out of what a blueprint says of itself.
+fn uncounted(blueprint: &mut Value) {
+    let at = format!("/metadata/annotations/{}", STATUS.replace('/', "~1"));
+    if let Some(said) = blueprint.pointer_mut(&at)
+        && let Some(Value::Object(mut read)) = said.as_str().and_then(|it| serde_json::from_str(it).ok())
+    {
+        read.remove("instances");
+        *said = Value::from(Value::Object(read).to_string());
+    }
+}
+
+/// Takes the finalizer for removal off a root, with the mark of whoever wrote it.
+fn let_go(root: &mut Value) {
+    let Some(metadata) = root.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    let holds = |it: &Value| it.as_str().is_some_and(|it| it.starts_with("pemdas.dev/removal"));
+    if let Some(Value::Array(mut finalizers)) = metadata.remove("finalizers") {
+        finalizers.retain(|it| !holds(it));
+        if !finalizers.is_empty() {
+            metadata.insert("finalizers".to_owned(), finalizers.into());
+        }
+    }
+    if let Some(entries) = metadata.get_mut("managedFields").and_then(Value::as_array_mut) {
+        entries.retain(|it| it["manager"] != MANAGER || it.get("subresource").is_some());
     }
 }
 

@@ -45,10 +45,17 @@ fn leads(operator: &Operator) -> bool {
     operator.page("/metrics").contains("pemdas_leading 1\n")
 }
 
+fn is_ready(operator: &Operator) -> bool {
+    operator.page("/readyz").starts_with("HTTP/1.1 200")
+}
+
 #[test]
 fn the_other_takes_over_from_a_killed_one_and_decides_on_lists_of_its_own() {
     let (space, mut first, second) = two("killed");
     assert!(leads(&first) && !leads(&second));
+    // Whoever follows is ready to take over: a rolling update waits for it before the leader goes.
+    until("the second is ready", || is_ready(&second).then_some(()));
+    assert!(is_ready(&first));
     assert_eq!(lists(&second), 0, "nothing is listed by who does not lead");
     first.kill();
     // While nobody leads, the world goes on.

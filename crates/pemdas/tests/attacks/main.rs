@@ -10,6 +10,7 @@ mod bed;
 mod canary;
 mod copies;
 mod counted;
+mod downtime;
 mod fairness;
 mod forged;
 #[allow(dead_code, reason = "the tests of the operator use the rest")]
@@ -26,10 +27,12 @@ mod memory;
 mod operators;
 mod past;
 mod proxy;
+mod refused;
 mod reports;
 mod restarts;
 mod rollout;
 mod server;
+mod settling;
 #[allow(dead_code, reason = "the tests of the operator use the rest")]
 #[path = "../operator/space.rs"]
 mod space;

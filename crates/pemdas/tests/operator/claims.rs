@@ -65,6 +65,32 @@ fn an_object_is_adopted_when_the_blueprint_says_so() {
     assert_eq!((&taken["metadata"]["uid"], &taken["data"]["value"]), (&uid, &json!("new")));
 }
 
+/// The accident: whoever applies an object with `labels: {}` owns the labels as a whole, and it was refused for ever.
+#[test]
+fn an_object_whose_labels_are_another_ones_is_reported_until_they_are_given_up() {
+    let _running = shared();
+    let space = Space::new("adopt-labels");
+    let taken = |metadata: serde_json::Value| {
+        space.apply_as(
+            "person",
+            &json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": { "value": "ours" } }),
+        );
+    };
+    taken(json!({ "name": "taken", "labels": {} }));
+    space.blueprint("blueprint", &NOTE.replace("OWN", "own = 'Adopt,"));
+    space.runs("blueprint");
+    let uid = space.get("configmap", "taken").unwrap()["metadata"]["uid"].clone();
+    space.instance("Note", "one", &json!({ "value": "ours", "name": "taken" }));
+    let stalled = condition(&space.stalls("Note", "one", "metadata.labels (person)"), "Stalled");
+    assert_eq!(stalled["reason"], "Conflict", "{stalled}");
+    let events = space.events();
+    assert!(events.contains("Conflict: metadata.labels (person)"), "{events}");
+    taken(json!({ "name": "taken" }));
+    space.ready("Note", "one");
+    let taken = space.get("configmap", "taken").unwrap();
+    assert_eq!(taken["metadata"]["uid"], uid);
+}
+
 #[test]
 fn two_instances_never_share_an_object() {
     let _running = shared();

@@ -66,6 +66,8 @@ pub enum Verdict {
     Usable(Vec<String>),
     /// Not yet, because of this.
     Wait(String),
+    /// It is being deleted. Until its last object is gone the API server serves those that there are, and makes no new ones.
+    Going(String),
     /// Not at all, until a human changes something.
     Refused(Vec<String>),
     /// Not at all: another blueprint made it.
@@ -85,13 +87,15 @@ pub fn judge(policy: Policy, draft: &Value, live: Option<&Value>, maker: &Maker)
             )),
         };
     };
-    if live.pointer("/metadata/deletionTimestamp").is_some() {
-        return Verdict::Wait(format!("the definition {name} is being deleted"));
-    }
     let mark = mark(live);
     if let Some(other) = mark.as_ref().filter(|it| it.maker.blueprint != maker.blueprint) {
         let why = format!("the kind of {name} belongs to the blueprint {}", other.maker.blueprint);
         return Verdict::Anothers(why);
+    }
+    if live.pointer("/metadata/deletionTimestamp").is_some() {
+        return Verdict::Going(format!(
+            "the definition {name} is being deleted: it waits for its objects, which are removed"
+        ));
     }
     let (Some(wanted), Some(given)) = (Given::read(draft), Given::read(live)) else {
         return Verdict::Refused(vec![format!("{name} is no definition that can be read")]);

@@ -163,8 +163,18 @@ fn nothing_is_usable_before_the_api_server_says_so() {
     ] });
     let Verdict::Refused(why) = create(&a(), Some(&there), &maker(1)) else { panic!() };
     assert!(why[0].contains("already in use"), "{why:?}");
-    there["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-    assert!(matches!(create(&a(), Some(&there), &maker(1)), Verdict::Wait(_)));
+}
+
+#[test]
+fn a_definition_that_goes_is_still_its_owners() {
+    for policy in [Policy::Create, Policy::Await, Policy::Publish] {
+        let mut there = live(&a(), Some(&maker(1)));
+        there["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        let Verdict::Going(why) = judge(policy, &a(), Some(&there), &maker(1)) else { panic!("{policy:?}") };
+        assert!(why.contains("being deleted"), "{why}");
+        let other = Maker { blueprint: "team/other".to_owned(), ..maker(1) };
+        assert!(matches!(judge(policy, &a(), Some(&there), &other), Verdict::Anothers(_)), "{policy:?}");
+    }
 }
 
 #[test]

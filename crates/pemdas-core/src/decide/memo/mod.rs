@@ -85,7 +85,8 @@ impl Memo {
     /// The same, to be kept without copying it.
     pub fn decide_shared(&mut self, program: Option<&Program>, world: &World) -> &Arc<Decision> {
         let of = program.map(|it| (it.revision.clone(), it.root.clone()));
-        let known = self.last.take().filter(|it| it.program == of && it.lease == world.lease);
+        let known =
+            self.last.take().filter(|it| it.program == of && it.lease == world.lease && !at_length!());
         let awake = known.as_ref().is_some_and(|it| it.decision.wake.is_some_and(|wake| wake <= world.now));
         let last = match known {
             Some(last) if last.changes == world.changes && !awake => last,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::rc::Rc;
 
-use super::{at_rest, clean, delete_root, jobs, rounds, stalled, there};
+use super::{at_rest, clean, delete_root, jobs, rounds, stalled, there, v};
 use crate::action::Action;
 use crate::blueprint::{
     Absent, Body, Conflict, ContractRef, First, Fits, FittingField, Function, NamePart, Node, Once, Report,
@@ -209,13 +209,14 @@ fn renamed_by(lab: &mut Lab, node: &str, reads: &[&str], run: impl Fn(&Value) ->
 pub(super) fn a_computed_name_is_asked_alone() {
     let mut lab = Lab::new().template("a", "Note", &[]).also("app", "a");
     renamed_by(&mut lab, "a", &["root.spec.v"], |the| {
-        note(&format!("note-{}", the["root"]["spec"]["v"]), &json!({ "v": the["root"]["spec"]["v"] }))
+        let v = the["root"]["spec"]["v"].as_str().unwrap_or_default();
+        note(&format!("note-{v}"), &json!({ "v": v }))
     });
-    let mut sim = at_rest(&[lab], json!({ "v": 1 }));
-    assert!(there(&sim, "Note", "note-1"));
-    sim.set_spec(&json!({ "v": 2 }));
+    let mut sim = at_rest(&[lab], json!({ "v": "one" }));
+    assert!(there(&sim, "Note", "note-one"));
+    sim.set_spec(&json!({ "v": "two" }));
     assert!(sim.settle() && sim.is_ready());
-    assert!(there(&sim, "Note", "note-2") && !there(&sim, "Note", "note-1"));
+    assert!(there(&sim, "Note", "note-two") && !there(&sim, "Note", "note-one"));
     clean(&sim);
 }
 
@@ -290,6 +291,41 @@ pub(super) fn a_yielded_field_is_left_to_its_owner() {
     let version = sim.cluster.version;
     rounds(&mut sim, 6);
     assert_eq!(version, sim.cluster.version, "it goes on writing");
+}
+
+/// How many there are is an autoscaler's to say once it has said so; a person's number is drift, and so is every other field.
+pub(super) fn the_number_of_replicas_is_left_to_an_autoscaler() {
+    let lab = Lab::new().template_with("a", "Server", &[], |_| json!({ "replicas": 2 })).also("app", "a");
+    let server = key("Server", "a-a");
+    let replicas = |sim: &Sim| sim.live(&server).unwrap().body["spec"]["replicas"].clone();
+    let scale = |sim: &mut Sim, by: &str, to: i64| {
+        sim.cluster.edit(&server, by, &json!({ "spec": { "replicas": to } }));
+        rounds(sim, 4);
+        sim.settle();
+    };
+    let mut sim = at_rest(std::slice::from_ref(&lab), json!({ "v": 1 }));
+    scale(&mut sim, "kubectl", 5);
+    assert_eq!(replicas(&sim), 2, "a person's number is drift");
+    for to in [5, 3, 9, 4, 7, 1] {
+        scale(&mut sim, "kube-controller-manager", to);
+        assert!(replicas(&sim) == to && sim.is_ready(), "{} {:?}", replicas(&sim), sim.stalled());
+    }
+    let version = sim.cluster.version;
+    rounds(&mut sim, 6);
+    sim.crash();
+    sim.settle();
+    assert_eq!(version, sim.cluster.version, "it goes on writing");
+    // The rest of the template is applied as ever.
+    sim.set_spec(&json!({ "v": 2 }));
+    assert!(sim.settle() && sim.is_ready(), "{:?}", sim.stalled());
+    assert_eq!((replicas(&sim), v(&sim, "Server", "a-a")), (json!(1), json!(2)));
+    sim.edit_by("somebody", &server);
+    assert!(sim.settle() && sim.is_ready() && v(&sim, "Server", "a-a") == 2, "{:?}", sim.stalled());
+    clean(&sim);
+    // Unless the blueprint says otherwise.
+    let mut sim = at_rest(&[lab.with("a", |it| it.conflict = Conflict::Force)], json!({ "v": 1 }));
+    scale(&mut sim, "kube-controller-manager", 5);
+    assert_eq!(replicas(&sim), 2);
 }
 
 pub(super) fn a_human_lets_the_old_one_go_first() {
@@ -415,19 +451,6 @@ pub(super) fn a_deletion_that_takes_too_long_asks_a_human() {
     sim.annotate("skip-deletion", "yes");
     sim.settle();
     assert!(sim.root().is_none() && sim.claimed().is_empty());
-}
-
-pub(super) fn what_may_not_be_deleted_is_left_and_told() {
-    let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
-    sim.cluster.undeletable.insert(key("Thing", "a-b"));
-    delete_root(&mut sim);
-    let mut told = false;
-    for _ in 0..12 {
-        rounds(&mut sim, 1);
-        told |= stalled(&sim, "may not be deleted");
-    }
-    assert!(told && sim.root().is_none(), "{:?}", sim.stalled());
-    assert!(there(&sim, "Thing", "a-b") && !there(&sim, "Thing", "a-a") && !there(&sim, "Note", "a-c"));
 }
 
 pub(super) fn what_was_refused_otherwise_is_deleted_all_the_same() {

@@ -6,6 +6,7 @@ mod memory;
 mod need;
 mod objects;
 mod order;
+mod refused;
 mod removal;
 mod report;
 mod shapes;
@@ -13,6 +14,7 @@ mod told;
 
 use crate::explore::lab::{Lab, key, kind};
 use crate::explore::sim::Sim;
+use crate::plan::tests::what_has_no_members_is_needed_all_the_same;
 use crate::world::Fact;
 use clauses::{
     a_computed_name_is_asked_alone, a_contract_is_asked_of_the_evaluator,
@@ -24,7 +26,7 @@ use clauses::{
     a_status_is_what_its_author_says, a_time_changes_only_with_what_it_speaks_of, a_value_is_passed_on,
     a_yielded_field_is_left_to_its_owner, an_authors_condition_lowers_ready_and_never_raises_it,
     an_object_of_the_cluster_has_no_namespace, having_limits_what_is_kept_away,
-    what_a_server_makes_of_a_status_is_not_fought, what_may_not_be_deleted_is_left_and_told,
+    the_number_of_replicas_is_left_to_an_autoscaler, what_a_server_makes_of_a_status_is_not_fought,
     what_was_refused_otherwise_is_deleted_all_the_same, with_each_a_member_waits_for_its_own,
 };
 use contradictions::{
@@ -56,7 +58,8 @@ use objects::{
     an_object_in_the_way_is_not_touched, an_object_that_appears_meanwhile_is_not_touched,
     an_unknown_condition_keeps_and_holds, depth_takes_as_many_rounds, drift_is_put_right_by_force,
     nothing_is_removed_while_members_are_unknown, what_a_server_does_not_keep_is_not_sent_again,
-    what_a_server_keeps_again_is_repaired, what_another_instance_claims_is_not_touched,
+    what_a_server_keeps_again_is_repaired, what_an_object_says_of_its_generation_is_believed,
+    what_another_instance_claims_is_not_touched,
     what_comes_back_again_and_again_is_deleted_with_a_growing_pause,
     what_goes_away_again_and_again_is_made_with_a_growing_pause, what_is_looked_up_is_not_looked_up_again,
 };
@@ -65,6 +68,12 @@ use order::{
     a_state_passes_the_order_on, an_absence_passes_the_order_on, what_has_no_members_passes_the_order_on,
     what_is_not_needed_does_not_pass_on_what_it_waits_for, what_is_not_needed_passes_the_order_on,
     what_picks_nothing_passes_the_order_on, what_was_scaled_up_in_order_is_scaled_down_in_order,
+};
+use refused::{
+    a_definition_without_conditions_is_not_fought, a_deletion_that_is_refused_holds_the_root,
+    a_kind_that_may_not_be_seen_holds_the_root, a_ledger_that_is_refused_again_and_again_stalls,
+    fields_that_a_definition_drops_are_told, giving_up_an_object_skips_no_node_of_the_deletion,
+    what_is_given_up_by_name_is_left, what_is_refused_again_and_again_stalls,
 };
 use removal::{
     a_broken_blueprint_blocks_no_removal_and_skips_nothing,
@@ -95,7 +104,8 @@ use shapes::{
 };
 use told::{
     a_function_of_the_status_that_fails_is_told, a_removal_that_is_held_up_is_told,
-    an_author_who_lowers_ready_is_quoted,
+    an_author_who_lowers_ready_is_quoted, an_unknown_field_is_told_and_hardly_tried_again,
+    what_a_server_drops_is_told_once,
 };
 
 #[expect(clippy::needless_pass_by_value, reason = "a literal at every call")]
@@ -172,6 +182,7 @@ properties! {
     a_collection_that_cannot_be_seen_deletes_nothing,
     a_selector_picks_in_the_namespace_that_it_says,
     a_generation_that_was_not_observed_is_not_ready,
+    what_an_object_says_of_its_generation_is_believed,
     an_edge_needs_a_settled_precursor,
     a_terminating_object_is_left_alone,
     a_closed_edge_holds_and_repairs,
@@ -231,6 +242,7 @@ properties! {
     a_value_is_passed_on,
     with_each_a_member_waits_for_its_own,
     a_yielded_field_is_left_to_its_owner,
+    the_number_of_replicas_is_left_to_an_autoscaler,
     a_human_lets_the_old_one_go_first,
     a_once_is_retried_as_often_as_it_says,
     a_first_key_may_be_a_baseline,
@@ -238,7 +250,7 @@ properties! {
     an_object_of_the_cluster_has_no_namespace,
     a_state_may_be_part_of_the_deletion,
     a_deletion_that_takes_too_long_asks_a_human,
-    what_may_not_be_deleted_is_left_and_told, what_was_refused_otherwise_is_deleted_all_the_same,
+    what_was_refused_otherwise_is_deleted_all_the_same,
     a_kind_that_reports_no_generation_may_say_so,
     a_shape_that_fails_is_told_and_closes_no_edge,
     a_one_off_that_ended_uses_nothing,
@@ -269,7 +281,18 @@ properties! {
     a_function_of_the_status_that_fails_is_told,
     a_removal_that_is_held_up_is_told,
     an_author_who_lowers_ready_is_quoted,
+    an_unknown_field_is_told_and_hardly_tried_again,
+    what_a_server_drops_is_told_once,
     a_node_may_observe_an_object_for_each_member,
     a_shape_may_read_the_object_that_it_is_about,
     an_edge_that_allows_absence_does_not_wait_for_an_object,
+    a_deletion_that_is_refused_holds_the_root,
+    what_is_given_up_by_name_is_left,
+    giving_up_an_object_skips_no_node_of_the_deletion,
+    a_kind_that_may_not_be_seen_holds_the_root,
+    what_is_refused_again_and_again_stalls,
+    a_ledger_that_is_refused_again_and_again_stalls,
+    fields_that_a_definition_drops_are_told,
+    a_definition_without_conditions_is_not_fought,
+    what_has_no_members_is_needed_all_the_same,
 }

@@ -430,6 +430,21 @@ pub(super) fn a_generation_that_was_not_observed_is_not_ready() {
     assert!(!there(&sim, "Thing", "a-b"), "b came after a status that names no generation");
 }
 
+/// The accident: a Pod was changed, and what its status said of the generation before counted, since not every kubelet says which.
+pub(super) fn what_an_object_says_of_its_generation_is_believed() {
+    let mut sim = at_rest(&[chain().with("c", |it| it.ready = Some(shape(Shape::Any)))], json!({ "v": 1 }));
+    let note = key("Note", "a-c");
+    sim.asleep.push(note.clone());
+    for (says, value, ready) in [(1, 1, true), (1, 2, false), (2, 2, true)] {
+        sim.cluster.set_status(&note, json!({ "observedGeneration": says }));
+        sim.set_spec(&json!({ "v": value }));
+        assert!(sim.settle());
+        assert_eq!(sim.live(&note).unwrap().generation, Some(value));
+        assert_eq!(sim.is_ready(), ready, "{says} of {value}");
+    }
+    clean(&sim);
+}
+
 pub(super) fn an_edge_needs_a_settled_precursor() {
     let lab = chain().until("b", "a", Shape::Any);
     let mut sim = Sim::new(&[lab], &json!({ "v": 1 }));

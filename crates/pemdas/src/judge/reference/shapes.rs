@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use super::super::known;
-
 /// Of an object that exists; a missing field is `None`.
 pub(super) fn holds(shape: &Value, it: Option<&Value>) -> bool {
     let part = |name: &str| shape.get(name).cloned().unwrap_or_default();
@@ -15,6 +13,7 @@ pub(super) fn holds(shape: &Value, it: Option<&Value>) -> bool {
         Some("Any") => it.is_some(),
         Some("Absent") => it.is_none(),
         Some("Ready") => it.is_some_and(ready),
+        Some("Complete") => it.is_some_and(|it| is(it, "Complete", "True")),
         Some("Available") => it.is_some_and(|it| is(it, "Available", "True")),
         Some("condition") => {
             let (kind, status) = (part("type"), part("status"));
@@ -47,20 +46,27 @@ fn has(fields: &Value, it: Option<&Value>) -> bool {
     fields.iter().all(|(name, shape)| holds(shape, it.and_then(|it| it.get(name))))
 }
 
-/// Where there is no object: only a shape that names `Absent` outside of `not` holds.
+/// Where there is no object: only a shape that names `Absent` outside of `not` is asked at all.
 pub(super) fn holds_of_nothing(shape: &Value) -> bool {
-    let all = || shape.get("shapes").and_then(Value::as_array).cloned().unwrap_or_default();
+    names_absence(shape) && holds(shape, None)
+}
+
+fn names_absence(shape: &Value) -> bool {
+    let all = || shape.get("shapes").and_then(Value::as_array).into_iter().flatten();
     match shape.get("~shape").and_then(Value::as_str) {
-        Some("Absent") => known::ABSENCE_HOLDS_OF_NOTHING,
-        Some("any_of") => all().iter().any(holds_of_nothing),
-        Some("all_of") => all().iter().all(holds_of_nothing),
+        Some("Absent") => true,
+        Some("any_of" | "all_of") => all().any(names_absence),
         _ => false,
     }
 }
 
-/// By the rules of its kind. Of the kinds that the generator makes only a Deployment has any.
+/// By the rules of its kind. Of the kinds that the generator makes only Deployments and Jobs have any.
 pub(super) fn ready(object: &Value) -> bool {
-    object["kind"] != "Deployment" || is(object, "Available", "True")
+    match object["kind"].as_str() {
+        Some("Deployment") => is(object, "Available", "True"),
+        Some("Job") => is(object, "Complete", "True"),
+        _ => true,
+    }
 }
 
 fn is(object: &Value, kind: &str, status: &str) -> bool {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use pemdas_core::{
-    blueprint::Blueprint,
+    blueprint::{Blueprint, Body, Node},
     decide::Cause,
     diagnostic::Severity,
     graph::Graph,
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::{
     draft::{Draft, KIND},
-    outcome::{Fate, Outcome, Slot, key_of, normal},
+    outcome::{self, Fate, Outcome, Run, Slot, key_of, normal},
 };
 
 /// A blueprint in which `check` finds no error.
@@ -27,19 +27,6 @@ pub(super) struct Sound {
     blueprint: Blueprint,
     graph: Graph,
     renderer: Renderer<InProcess>,
-}
-
-/// What happened to an instance.
-#[derive(Debug, Default)]
-pub(super) struct Run {
-    /// What it came to, for each version of its root.
-    pub(super) outcomes: Vec<Outcome>,
-    /// In which round each object came, for the first version.
-    pub(super) came: BTreeMap<String, usize>,
-    /// In which round each went, when the root was deleted.
-    pub(super) went: BTreeMap<String, usize>,
-    /// What is left when the root is gone.
-    pub(super) left: Vec<String>,
 }
 
 /// The blueprint, or the errors in it.
@@ -58,21 +45,13 @@ pub(super) fn load(text: &str) -> Result<Sound, BTreeSet<String>> {
 }
 
 impl Sound {
-    /// No function is answered without the evaluator any more.
-    pub(super) fn without_read_off(mut self) -> Self {
-        let mut data = serde_json::to_value(&self.blueprint).expect("data");
-        forget_plain(&mut data);
-        self.blueprint = serde_json::from_value(data).expect("a blueprint");
-        self
-    }
-
     /// Plays a draft through all versions of its root, and to its end.
     pub(super) fn run(&mut self, draft: &Draft) -> Run {
         let root = draft.names[0].clone();
         let revision = Revision { name: "judged".to_owned(), ordinal: 1 };
         let program = Program::new(self.blueprint.clone(), &self.graph, &root, revision).expect("a program");
         let mut world = world(&self.blueprint, draft);
-        let (mut run, mut gone) = (Run::default(), BTreeSet::new());
+        let (mut run, mut gone) = (Run { tells_empty: true, ..Run::default() }, BTreeSet::new());
         for (version, root) in draft.roots.iter().enumerate() {
             self.show(&mut world, root, version);
             let played = plan(Some(&program), &mut world, &mut self.renderer);
@@ -89,13 +68,14 @@ impl Sound {
             let ours = world.objects.values().filter(|it| it.label(ROOT_LABEL).is_some());
             run.outcomes.push(Outcome {
                 objects: ours.map(|it| (name(&it.key), normal(&it.body))).collect(),
-                fates: fates(&played),
+                fates: fates(&self.blueprint, &played),
                 gone: gone.clone(),
                 ..Outcome::default()
             });
         }
         end(&mut world);
         let played = plan(Some(&program), &mut world, &mut self.renderer);
+        run.late = rounds(&played, |verb| verb == Verb::Create);
         run.went = rounds(&played, |verb| verb == Verb::Delete);
         // What has an owner is taken by the garbage collector.
         let stays = |it: &&Arc<Live>| {
@@ -106,36 +86,41 @@ impl Sound {
         run
     }
 
+    /// The spec of the root with its defaults; as it is where it breaks its contract.
+    fn filled(&self, root: &Value) -> Value {
+        let target = self.blueprint.nodes.values().find_map(|it| match &it.body {
+            Body::Root(root) => Some(root.target.clone()),
+            _ => None,
+        });
+        let target = target.expect("a root");
+        let admitted = self.renderer.admit(&self.blueprint, &target, root);
+        admitted.map_or_else(|_| root["spec"].clone(), |it| it["spec"].clone())
+    }
+
     /// The root as it is now.
     fn show(&self, world: &mut World, root: &Value, version: usize) {
         let mut body = root.clone();
         body["metadata"]["uid"] = json!("root");
         let before = world.root.live.clone();
         let number = u64::try_from(version).expect("few versions");
-        world.root.live = Some(Arc::new(Live {
+        let generation = i64::try_from(version).expect("few versions") + 1;
+        let root = Live {
             key: world.root.key.clone(),
             uid: "root".to_owned(),
             resource_version: 1_000_000 * (number + 1),
-            generation: Some(i64::try_from(version).expect("few versions") + 1),
+            generation: Some(generation),
             terminating: false,
             finalizers: before.map(|it| it.finalizers.clone()).unwrap_or_default(),
             managed: Default::default(),
-            body: body.into(),
-        }));
+            body: body.clone().into(),
+        };
+        // Whoever observes the root sees what the API server makes of it, with a status that caught up.
+        body["spec"] = self.filled(&root.body);
+        body["status"] = json!({ "observedGeneration": generation });
+        let seen = Live { body: body.into(), ..root.clone() };
+        world.objects.insert(seen.key.clone(), Arc::new(seen));
+        world.root.live = Some(Arc::new(root));
         world.touch_everything();
-    }
-}
-
-fn forget_plain(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            if fields.contains_key("path") && fields.contains_key("span") {
-                fields.remove("plain");
-            }
-            fields.values_mut().for_each(forget_plain);
-        }
-        Value::Array(items) => items.iter_mut().for_each(forget_plain),
-        _ => {}
     }
 }
 
@@ -146,7 +131,7 @@ fn key(object: &Value) -> ObjectKey {
 }
 
 fn name(key: &ObjectKey) -> String {
-    format!("{} {}/{}", key.kind.kind, key.namespace, key.name)
+    outcome::key(&key.kind.kind, &key.namespace, &key.name)
 }
 
 fn world(blueprint: &Blueprint, draft: &Draft) -> World {
@@ -182,6 +167,8 @@ fn world(blueprint: &Blueprint, draft: &Draft) -> World {
 
 /// Somebody deletes the root.
 fn end(world: &mut World) {
+    let root = world.root.key.clone();
+    world.objects.remove(&root);
     world.root.seen_going = true;
     world.root.going_since = Some(world.now);
     if let Some(live) = &world.root.live {
@@ -198,10 +185,17 @@ fn rounds(plan: &Plan, wanted: fn(Verb) -> bool) -> BTreeMap<String, usize> {
     steps.filter(|(_, it)| wanted(it.verb)).map(|(at, it)| (name(&it.object), at)).collect()
 }
 
-fn fates(plan: &Plan) -> BTreeMap<Slot, Fate> {
+fn fates(blueprint: &Blueprint, plan: &Plan) -> BTreeMap<Slot, Fate> {
     let needed =
         plan.nodes.iter().filter(|(_, it)| !matches!(it.fate, Planned::NotNeeded | Planned::Goes(_)));
-    needed.map(|(slot, it)| ((slot.node.clone(), slot.member.clone()), fate(it))).collect()
+    let is_many =
+        |it: &Node| it.for_each.is_some() || matches!(&it.body, Body::Observe(it) if it.by_selector);
+    let fate = |(slot, it): (&pemdas_core::ledger::Slot, &NodePlan)| {
+        let node = blueprint.nodes.get(&slot.node);
+        let empty = slot.member.is_empty() && node.is_some_and(is_many) && it.fate == Planned::Passes;
+        (outcome::slot(&slot.node, &slot.member), if empty { Fate::Empty } else { fate(it) })
+    };
+    needed.map(fate).collect()
 }
 
 fn fate(plan: &NodePlan) -> Fate {
@@ -210,10 +204,16 @@ fn fate(plan: &NodePlan) -> Fate {
     }
     let waits = plan.last.iter().filter_map(|it| match it {
         Cause::Waits { on, .. } => Some(on.node.clone()),
+        Cause::Unknown(text) => outcome::unneeded(text),
         _ => None,
     });
-    match plan.last.first() {
-        Some(Cause::Waits { .. }) => Fate::Waits(waits.collect()),
+    let waits: BTreeSet<String> = waits.collect();
+    // That something has not happened yet is no reason of its own.
+    let reasons = plan.last.iter().filter(|it| !matches!(it, Cause::Pending(_)));
+    match reasons.chain(&plan.last).next() {
+        Some(Cause::Unknown(text)) if outcome::unneeded(text).is_some() => Fate::Waits(waits),
+        Some(Cause::Waits { .. }) => Fate::Waits(waits),
+        Some(Cause::Stalled { .. }) if !waits.is_empty() => Fate::FailsAnyway(waits),
         Some(Cause::Shape(_)) => Fate::Unready,
         Some(Cause::Stalled { .. } | Cause::Unknown(_)) => Fate::Fails,
         _ => Fate::Missing,

@@ -3,7 +3,8 @@
 use super::{
     dice::Dice,
     draft::{Also, Before, Body, Draft, Kind, Node},
-    expression::{Expression, Scope, Sort, any},
+    expression::{Expression, Scope, any},
+    forms::Sort,
     generate,
     outcome::{Fate, Outcome, Slot},
 };
@@ -30,8 +31,10 @@ fn with_an_unrelated_node(draft: &Draft, dice: &mut Dice) -> Draft {
     let to = draft.nodes.len();
     let name = Expression::tagged(&any(Sort::Label, 2, &Scope::the(), dice), to, false, dice);
     let kind = Kind::ConfigMap;
-    let body = Body::Template { kind, name, namespace: None, data: Vec::new(), named: false, late: false };
-    draft.nodes.push(Node { body, also: Vec::new(), before: Vec::new(), members: None, ready: None });
+    let namespace = draft.in_cluster.then(|| Expression::place(dice));
+    let body =
+        Body::Template { kind, name, namespace, data: Vec::new(), named: false, late: false, once: None };
+    draft.nodes.push(Node::new(body));
     draft.names.push(format!("{}unrelated", if dice.coin() { "a" } else { "z" }));
     draft.nodes[0].also.push(Also { to, when: None, before: Vec::new() });
     draft
@@ -71,13 +74,7 @@ fn in_value_nodes(draft: &Draft, _dice: &mut Dice) -> Draft {
         let node = &mut draft.nodes[at];
         let extract = Some(Expression::live());
         node.before.push(Before { from, until: None, extract, each: false });
-        draft.nodes.push(Node {
-            body: Body::Value(value),
-            also: Vec::new(),
-            before: Vec::new(),
-            members: None,
-            ready: None,
-        });
+        draft.nodes.push(Node::new(Body::Value(value)));
         draft.names.push(format!("{}value{from}", draft.names[at]));
     }
     draft
@@ -91,6 +88,7 @@ pub(super) fn as_before(outcome: &Outcome, before: &Draft, after: &Draft) -> Out
     };
     let fate = |it: &Fate| match it {
         Fate::Waits(on) => Fate::Waits(on.iter().filter_map(|it| back(it)).collect()),
+        Fate::FailsAnyway(on) => Fate::FailsAnyway(on.iter().filter_map(|it| back(it)).collect()),
         other => other.clone(),
     };
     let fates =
