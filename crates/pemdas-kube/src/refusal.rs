@@ -94,9 +94,15 @@ fn without_subscripts(path: &str) -> String {
 
 fn is_immutable(message: &str) -> bool {
     let message = message.to_lowercase();
-    message.contains("immutable")
-        || message.contains("may not be changed")
-        || message.contains("may not change")
+    let words = [
+        "immutable",
+        "may not be changed",
+        "may not change",
+        "may not be updated",
+        "cannot change",
+        "cannot be changed",
+    ];
+    words.iter().any(|it| message.contains(it))
         || (message.contains("updates to") && message.contains("forbidden"))
 }
 
@@ -309,6 +315,11 @@ mod tests {
             { "reason": "FieldValueInvalid", "message": "Invalid value: field is immutable", "field": "spec.selector" },
         ] } }));
         assert_eq!(refusal(&immutable, Meant::Change), Refusal::Immutable("spec.selector".to_owned()));
+        // What the API server says of a RoleBinding.
+        let other = status(json!({ "code": 422, "message": "invalid", "details": { "causes": [
+            { "reason": "FieldValueInvalid", "message": "Invalid value: {}: cannot change roleRef", "field": "roleRef" },
+        ] } }));
+        assert_eq!(refusal(&other, Meant::Change), Refusal::Immutable("roleRef".to_owned()));
         let wrong = status(json!({ "code": 422, "message": "spec.x: Required value" }));
         assert!(matches!(refusal(&wrong, Meant::Change), Refusal::Invalid(_)));
     }

@@ -32,16 +32,7 @@ fn of_reason(instance: &Instance, slot: &Slot, node: &Node, text: &str) -> Optio
     let annotate = |what: &str| format!("kubectl annotate --overwrite {address} pemdas.dev/{what}");
     let (reason, rest) = text.split_once(": ").unwrap_or((text, ""));
     Some(match reason {
-        "Exists" => match rest.split_once("pemdas.dev/reclaim=") {
-            Some((_, uid)) => {
-                let uid = uid.split(' ').next().unwrap_or_default();
-                format!("take over what an earlier root made: {}", annotate(&format!("reclaim={uid}")))
-            }
-            None if rest.contains("belongs to another instance") => {
-                "two instances want one object: give it another name in one of them".to_owned()
-            }
-            None => format!("delete it or rename it, or let {name} adopt it: own = 'Adopt in the blueprint"),
-        },
+        "Exists" => of_existing(name, rest, annotate),
         "Conflict" => format!(
             "conflict = 'Force on {name} takes these fields, conflict = 'Yield leaves them; or the other manager lets go of them"
         ),
@@ -100,6 +91,20 @@ fn of_reason(instance: &Instance, slot: &Slot, node: &Node, text: &str) -> Optio
         }
         _ => return None,
     })
+}
+
+/// What can be done about an object that is there already.
+fn of_existing(node: &str, told: &str, annotate: impl Fn(&str) -> String) -> String {
+    match told.split_once("pemdas.dev/reclaim=") {
+        Some((_, uid)) => {
+            let uid = uid.split(' ').next().unwrap_or_default();
+            format!("take over what an earlier root made: {}", annotate(&format!("reclaim={uid}")))
+        }
+        None if told.contains("belongs to another instance") => {
+            "two instances want one object: give it another name in one of them".to_owned()
+        }
+        None => format!("delete it or rename it, or let {node} adopt it: own = 'Adopt in the blueprint"),
+    }
 }
 
 /// What can be done about CRDs that do not serve a revision: it waits for them.

@@ -109,6 +109,7 @@ fn what_shows_each_fault() {
         }
         match bug.shows(|| search(0..MOST, *law)) {
             (Some(broken), tried, refused) => {
+                println!("{what}, {name}: seed {}", broken.seed);
                 let small = bug.shows(|| super::shrink::shrink(broken, *law));
                 println!("{what}, {name}, after {} drafts:\n{small}\n", tried + refused);
             }

@@ -29,8 +29,19 @@ pub(super) fn difference(right: &Outcome, is: &Outcome, tells_empty: bool) -> Op
         (Some(Fate::Empty), None) if tells_empty => {
             Some(format!("fate: {}[] is not needed, not without members", slot.0))
         }
+        (None, is) if right.fates.get(&(slot.0.clone(), String::new())) == Some(&Fate::Perhaps) => {
+            // Who speaks of the members of such a node speaks of the node.
+            fate(slot, Some(&Fate::Perhaps), is)
+        }
+        (Some(Fate::Waits(on)), Some(Fate::Fails)) if on.iter().any(|it| fails(right, it)) => None,
         (right, is) => fate(slot, right, is),
     })
+}
+
+/// Whether a function of this node fails, or one that says whether it is needed. Who waits for it may be told so directly.
+fn fails(right: &Outcome, node: &str) -> bool {
+    let fates = right.fates.iter().filter(|(slot, _)| slot.0 == node);
+    fates.into_iter().any(|(_, it)| matches!(it, Fate::Fails | Fate::Perhaps))
 }
 
 /// Whether all that is needed is as it is to be.

@@ -103,7 +103,8 @@ impl Rest<'_> {
             match edge.get("until").filter(|_| !once) {
                 Some(until) => {
                     let is = self.found.get(&slot);
-                    self.has_shape(&path, until, the, is) == Some(true)
+                    (is.is_some() || !self.is_nameless(&slot))
+                        && self.has_shape(&path, until, the, is) == Some(true)
                 }
                 None => self.is_ready(&slot),
             }
@@ -126,6 +127,24 @@ impl Rest<'_> {
             Some(is) => shapes::holds(&shape, Some(is)),
             None => shapes::holds_of_nothing(&shape),
         })
+    }
+
+    /// Whether nobody can say what the object is called that would be there: then nobody knows that there is none.
+    fn is_nameless(&self, slot: &Slot) -> bool {
+        let node = &slot.0;
+        let is_object = self.of.clause(node, "template").is_some()
+            && self.of.clause(node, "state_of").is_none()
+            && self.of.clause(node, "once").is_none();
+        let mut the = self.the();
+        if let Some(value) = self.members.get(node).and_then(|it| it.get(&slot.1))
+            && self.of.clause(node, "for_each").is_some()
+        {
+            the.insert("each".to_owned(), serde_json::json!({ "key": slot.1, "value": value }));
+        }
+        let before = self.of.clause(node, "before");
+        self.carried(&[node], before, None, &mut the);
+        self.carried(&[node], before, Some(&slot.1), &mut the);
+        is_object && self.of.nickel.name(node, &Value::Object(the)).is_err()
     }
 
     fn is_ready(&self, slot: &Slot) -> bool {

@@ -273,7 +273,7 @@ impl Rest<'_> {
                 the.insert("each".to_owned(), json!({ "key": slot.1, "value": value }));
             }
             let waits = self.edges_into(&path, before, Some(&slot.1), &mut the);
-            let fate = if waits.is_empty() { self.member(&slot, the) } else { Fate::Waits(waits) };
+            let fate = if waits.is_empty() { self.member(&slot, &the) } else { Fate::Waits(waits) };
             self.fates.insert(slot, fate);
         }
     }
@@ -286,14 +286,14 @@ impl Rest<'_> {
             .is_some_and(|_| self.of.nickel.call(&[node, "key"], &input()) == Ok(Value::Null))
     }
 
-    fn member(&mut self, slot: &Slot, the: Map<String, Value>) -> Fate {
+    fn member(&mut self, slot: &Slot, the: &Map<String, Value>) -> Fate {
         let node = &slot.0;
         let body = ["template", "value", "observe", "absent"]
             .into_iter()
             .find(|it| self.of.clause(node, it).is_some());
         let body = body.expect("a node is one of these");
         if body == "template" {
-            return self.template(slot, &the);
+            return self.template(slot, the);
         }
         let Ok(rendered) = self.of.nickel.call(&[node.as_str(), body], &Value::Object(the.clone())) else {
             return Fate::Fails;
@@ -307,7 +307,7 @@ impl Rest<'_> {
                 let key = key_of(&self.placed(wanted));
                 let having = self.of.clause(node, "having").cloned();
                 let meant = self.live.get(&key).is_some_and(|live| match &having {
-                    Some(shape) => self.has_shape(&[node, "having"], shape, &the, Some(live)) == Some(true),
+                    Some(shape) => self.has_shape(&[node, "having"], shape, the, Some(live)) == Some(true),
                     None => true,
                 });
                 if meant {
@@ -469,9 +469,10 @@ impl Rest<'_> {
         self.live.insert(key, object.clone());
         if let Some(once) = once {
             let result = match once.get("result") {
-                Some(_) => self.of.nickel.call(&[&slot.0, "once", "result"], &object).unwrap_or_default(),
-                None => Value::Null,
+                Some(_) => self.of.nickel.call(&[&slot.0, "once", "result"], &object),
+                None => Ok(Value::Null),
             };
+            let Ok(result) = result else { return Fate::Fails };
             return self.is(slot, result);
         }
         self.found.insert(slot.clone(), object.clone());

@@ -23,6 +23,7 @@ in
   nodes = shown blueprint.nodes,
   admit = fun spec => (spec | blueprint.kinds.Case.versions.v1.spec),
   call = fun path the => found path blueprint.nodes the,
+  name = fun node the => blueprint.nodes."%{node}".template the |> std.record.get "metadata" |> std.record.get "name",
 }
 "#;
 
@@ -50,9 +51,17 @@ impl Nickel {
 
     /// What the function at a path yields.
     pub(super) fn call(&self, path: &[&str], the: &Value) -> Result<Value, String> {
-        let place = Place::at(["call"]).call([json!(path).into(), the.clone().into()]);
+        self.evaluate(&Place::at(["call"]).call([json!(path).into(), the.clone().into()]))
+    }
+
+    /// What a template calls its object, whatever the rest of it comes to.
+    pub(super) fn name(&self, node: &str, the: &Value) -> Result<Value, String> {
+        self.evaluate(&Place::at(["name"]).call([json!(node).into(), the.clone().into()]))
+    }
+
+    fn evaluate(&self, place: &Place) -> Result<Value, String> {
         self.0
-            .evaluate(&place)
+            .evaluate(place)
             .map_err(|failure| failure.diagnostics().first().map(|it| it.message.clone()).unwrap_or_default())
     }
 }
