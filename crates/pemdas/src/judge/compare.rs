@@ -148,9 +148,10 @@ fn fate(slot: &Slot, right: Option<&Fate>, is: Option<&Fate>) -> Option<String> 
         // Whatever is said of it, it is not said to be ready.
         (Some(Fate::Perhaps), is) => is != Some(&Fate::Ready),
         (Some(Fate::Ready), is) => is == Some(&Fate::Ready),
-        (Some(Fate::Waits(on)), Some(Fate::Waits(said) | Fate::FailsAnyway(said))) => {
-            said.is_subset(on) && !said.is_empty()
-        }
+        (
+            Some(Fate::Waits(on) | Fate::FailsAnyway(on)),
+            Some(Fate::Waits(said) | Fate::FailsAnyway(said)),
+        ) => said.is_subset(on) && !said.is_empty(),
         (Some(Fate::Waits(_)), _) => false,
         (Some(_), is) => is.is_some_and(|it| *it != Fate::Ready),
         (None, is) => is.is_none(),

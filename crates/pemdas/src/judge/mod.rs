@@ -59,7 +59,11 @@ impl std::fmt::Display for Broken {
         let roots = serde_json::to_string_pretty(&self.draft.roots).unwrap_or_default();
         let gap = if self.draft.gap { ", with an edit while nobody runs" } else { "" };
         let (seed, why, text) = (self.seed, &self.why, self.draft.text());
-        write!(out, "seed {seed}: {why}\n\n{text}\nroots{gap}: {roots}")
+        write!(out, "seed {seed}: {why}\n\n{text}\nroots{gap}: {roots}")?;
+        match serde_json::to_string_pretty(&self.draft.around) {
+            Ok(around) if !self.draft.around.is_empty() => write!(out, "\naround it: {around}"),
+            _ => Ok(()),
+        }
     }
 }
 

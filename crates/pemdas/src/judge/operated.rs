@@ -97,6 +97,8 @@ struct Played<'d> {
     /// Up to which change of the store everything was looked at.
     seen: u64,
     moves: usize,
+    /// Whether the root is gone.
+    is_over: bool,
     /// When each object of ours came and went, counted.
     came: BTreeMap<String, usize>,
     went: BTreeMap<String, usize>,
@@ -105,7 +107,7 @@ struct Played<'d> {
 impl<'d> Played<'d> {
     fn new(draft: &'d Draft, journal: &Arc<Journal>) -> Self {
         let (came, went) = (BTreeMap::new(), BTreeMap::new());
-        Self { draft, journal: Arc::clone(journal), seen: 0, moves: 0, came, went }
+        Self { draft, journal: Arc::clone(journal), seen: 0, moves: 0, is_over: false, came, went }
     }
 
     /// Makes the root so, and before the first version all that there is around it.
@@ -163,10 +165,15 @@ impl<'d> Played<'d> {
     fn look(&mut self, cluster: &Cluster) {
         let store = cluster.server().store();
         for change in store.since(self.seen).unwrap_or_default() {
-            let object = change.after.as_ref().or(change.before.as_ref());
-            let Some(object) = object.filter(|it| is_ours(it)) else { continue };
+            let Some(object) = change.after.as_ref().or(change.before.as_ref()) else { continue };
+            self.is_over |= change.after.is_none() && key_of(object) == key_of(&self.draft.roots[0]);
+            if !is_ours(object) {
+                continue;
+            }
             self.moves += 1;
             match (&change.before, &change.after) {
+                // Who sees an object go before its root puts it back, and the garbage collector takes it again.
+                (None, Some(_)) if self.is_over => {}
                 (None, Some(_)) => drop(self.came.entry(key_of(object)).or_insert(self.moves)),
                 (_, None) => drop(self.went.insert(key_of(object), self.moves)),
                 _ => {}

@@ -15,21 +15,22 @@ pub(super) fn shrink(broken: Broken, law: Law) -> Broken {
     let kind = |it: &str| it.split(':').next().unwrap_or_default().to_owned();
     let wanted = kind(&broken.why);
     let Broken { seed, mut draft, mut why } = broken;
-    let mut tries = 0;
-    'smaller: loop {
-        for next in smaller(&draft) {
+    let (mut tries, mut from) = (0, 0);
+    loop {
+        // What came before `from` was tried with a draft that was hardly larger: it is tried again at the end.
+        let smaller = smaller(&draft).into_iter().enumerate().skip(from);
+        let found = smaller.take(MAX_TRIES - tries).find_map(|(at, next)| {
             tries += 1;
-            if tries > MAX_TRIES {
-                return Broken { seed, draft, why };
+            match law(&next) {
+                Verdict::Differs(other) if kind(&other) == wanted => Some((at, next, other)),
+                _ => None,
             }
-            if let Verdict::Differs(other) = law(&next)
-                && kind(&other) == wanted
-            {
-                (draft, why) = (next, other);
-                continue 'smaller;
-            }
+        });
+        match found {
+            Some((at, next, other)) => (from, draft, why) = (at, next, other),
+            None if from == 0 || tries == MAX_TRIES => return Broken { seed, draft, why },
+            None => from = 0,
         }
-        return Broken { seed, draft, why };
     }
 }
 

@@ -49,6 +49,15 @@ impl Rest<'_> {
         missing
     }
 
+    /// Whether a function fails that takes data from what is there.
+    pub(super) fn is_spoiled(&self, path: &[&str], before: Option<&Value>, member: Option<&str>) -> bool {
+        counting(before, member).any(|(precursor, edge)| {
+            let path: Vec<&str> = path.iter().copied().chain(["before", precursor, "extract"]).collect();
+            let source = edge.get("extract").and_then(|_| self.source(precursor, edge, member));
+            source.is_some_and(|it| self.of.nickel.call(&path, &it).is_err())
+        })
+    }
+
     /// What an edge takes data from.
     fn source(&self, precursor: &str, edge: &Value, member: Option<&str>) -> Option<Value> {
         if self.needed(precursor) == Need::No || self.is_idle(precursor) {

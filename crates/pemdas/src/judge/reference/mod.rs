@@ -55,7 +55,7 @@ struct Rest<'r> {
     /// States and onces that are through: before this version of the root, and because of it.
     done: BTreeMap<Slot, Done>,
     ran: BTreeMap<Slot, Done>,
-    /// Whether two nodes want one object: what then is, nobody says.
+    /// Whether two nodes want one object, or one that somebody else made: what then is, nobody says.
     clash: bool,
 }
 
@@ -82,7 +82,7 @@ impl Reference {
     }
 
     /// Where an instance comes to rest that begins among these objects, for each version of its root and at its end. Nothing
-    /// is said where two nodes want one object.
+    /// is said where two nodes want one object, or where one wants an object of somebody else.
     pub(super) fn play(&self, roots: &[Value], around: &[Value]) -> Option<Vec<Outcome>> {
         let live = around.iter().map(|it| (key_of(it), it.clone())).collect();
         let mut rest = Rest {
@@ -251,7 +251,8 @@ impl Rest<'_> {
             // What is not due waits for nothing.
             let key =
                 self.of.clause(node, "key").map(|_| self.of.nickel.call(&[node, "key"], &Value::Object(the)));
-            let fate = if key == Some(Ok(Value::Null)) { Fate::Idle } else { Fate::Waits(waits) };
+            let fate =
+                if key == Some(Ok(Value::Null)) { Fate::Idle } else { self.waiting(&path, None, waits) };
             self.fates.insert(alone, fate);
             return;
         }
@@ -273,9 +274,21 @@ impl Rest<'_> {
                 the.insert("each".to_owned(), json!({ "key": slot.1, "value": value }));
             }
             let waits = self.edges_into(&path, before, Some(&slot.1), &mut the);
-            let fate = if waits.is_empty() { self.member(&slot, &the) } else { Fate::Waits(waits) };
+            let fate = if waits.is_empty() {
+                self.member(&slot, &the)
+            } else {
+                self.waiting(&path, Some(&slot.1), waits)
+            };
             self.fates.insert(slot, fate);
         }
+    }
+
+    /// What comes after these waits for them, or fails if a function fails that takes data from one.
+    fn waiting(&self, path: &[&str; 1], member: Option<&str>, on: BTreeSet<String>) -> Fate {
+        if self.is_spoiled(path, self.of.clause(path[0], "before"), member) {
+            return Fate::FailsAnyway(on);
+        }
+        Fate::Waits(on)
     }
 
     /// Whether a state or a once is not due: there is nothing that it would be done for.
@@ -453,7 +466,8 @@ impl Rest<'_> {
             object["metadata"]["name"] = format!("{name}-attempt").into();
         }
         let key = key_of(&object);
-        self.clash |= self.ours.get(&key).is_some_and(|it| it != owner);
+        let is_foreign = || self.live.contains_key(&key) && !self.before.contains_key(&key);
+        self.clash |= self.ours.get(&key).map_or_else(is_foreign, |it| it != owner);
         let old: Vec<String> = self
             .ours
             .iter()
