@@ -474,7 +474,7 @@ impl Pass<'_> {
                     continue;
                 };
                 if self.needed(origin) != Truth::False && !mutant!(ForgetAfter) {
-                    after.insert(origin.to_owned(), self.token(origin)?);
+                    after.insert(origin.to_owned(), self.token_before(name, origin)?);
                 }
                 if !self.stands(precursor, origin) {
                     open.push(precursor);
@@ -494,6 +494,16 @@ impl Pass<'_> {
         let needed = || precursor != origin && self.needed(origin) == Truth::True;
         let has_members = |view: &NodeView| view.need == Truth::True && !view.members.is_empty();
         needed() || self.earlier(origin).is_some_and(has_members) || mutant!(OrderEndsWithNeed)
+    }
+
+    /// The same where it is known. Only a condition comes after a node without a known name, and what is needed for another
+    /// reason as well does not wait for that: its order is remembered once there is a name.
+    fn token_before(&self, name: &str, origin: &str) -> Result<Digest, Cause> {
+        let written = self.program.node(name).is_some_and(|it| it.before.contains_key(origin));
+        match self.token(origin) {
+            Err(_) if !written => Ok(self.facts.digest(&Value::Null)),
+            token => token,
+        }
     }
 
     /// A digest of the objects a node has now.

@@ -88,7 +88,7 @@ pub struct Claim {
     /// The fields of what was applied that the server did not keep, as marks (`Live::unkept`): the same is not applied for them again.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub unkept: BTreeSet<String>,
-    /// The fields of what was applied that are not in the answer ([`super::dropped`]): told to people, also by a later process.
+    /// The fields of what was applied that are not in the answer ([`super::dropped()`]): told to people, also by a later process.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub dropped: BTreeSet<String>,
     /// Of an object in a state: the digest of that state's patch.

@@ -292,7 +292,7 @@ pub struct World {
     pub(crate) applying: BTreeMap<ObjectKey, Arc<Action>>,
     /// What the server did not keep of our last apply (`Live::unkept`), where there is such a thing.
     pub(crate) unkept: BTreeMap<ObjectKey, BTreeSet<String>>,
-    /// The fields that the answer to our last apply does not have ([`dropped`]), where that was seen by this process.
+    /// The fields that the answer to our last apply does not have ([`dropped()`]), where that was seen by this process.
     pub(crate) dropped: BTreeMap<ObjectKey, BTreeSet<String>>,
     /// The resourceVersions of direct looks that the watch has not reached.
     pub looked: BTreeMap<ObjectKey, u64>,

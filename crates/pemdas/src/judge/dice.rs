@@ -6,17 +6,14 @@ pub(super) struct Dice(u64);
 
 impl Dice {
     pub(super) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        // Mixed, or the draws of one seed would be those of the one before without the first.
+        Self(mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
     }
 
     /// A number less than this.
     pub(super) fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        usize::try_from(mixed % bound as u64).expect("less than a usize")
+        usize::try_from(mix(self.0) % bound as u64).expect("less than a usize")
     }
 
     pub(super) fn within(&mut self, range: Range<usize>) -> usize {
@@ -35,4 +32,10 @@ impl Dice {
     pub(super) fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }
+}
+
+fn mix(mut it: u64) -> u64 {
+    it = (it ^ (it >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    it = (it ^ (it >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    it ^ (it >> 31)
 }

@@ -55,6 +55,9 @@ pub(super) fn operator_is_right(draft: &Draft) -> Verdict {
         Ok(sound) => sound,
         Err(refused) => return refused,
     };
+    if draft.gap && text.contains("the.self") {
+        return Refused("what keeps its own object keeps an edit of it".to_owned());
+    }
     let mut run = match operated::run(draft, &Readers::default()) {
         Ok(run) => run,
         Err(why) => return Differs(format!("operator: {why}")),

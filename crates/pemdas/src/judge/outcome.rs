@@ -106,5 +106,6 @@ fn is_empty(value: &Value) -> bool {
 
 /// The node that something is to be taken from, which is not needed or not due: that is waited for.
 pub(super) fn unneeded(reason: &str) -> Option<String> {
-    reason.strip_suffix(" is not needed").map(str::to_owned)
+    let told = reason.strip_suffix(" is not needed")?;
+    Some(told.rsplit_once(": ").map_or(told, |(_, name)| name).to_owned())
 }

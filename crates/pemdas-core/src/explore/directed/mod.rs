@@ -64,8 +64,9 @@ use objects::{
     what_goes_away_again_and_again_is_made_with_a_growing_pause, what_is_looked_up_is_not_looked_up_again,
 };
 use order::{
-    a_once_that_has_ended_passes_the_order_on, a_once_without_an_object_passes_the_order_on,
-    a_state_passes_the_order_on, an_absence_passes_the_order_on, what_has_no_members_passes_the_order_on,
+    a_condition_that_waits_for_a_name_holds_nobody_else, a_once_that_has_ended_passes_the_order_on,
+    a_once_without_an_object_passes_the_order_on, a_state_passes_the_order_on,
+    an_absence_passes_the_order_on, what_has_no_members_passes_the_order_on,
     what_is_not_needed_does_not_pass_on_what_it_waits_for, what_is_not_needed_passes_the_order_on,
     what_picks_nothing_passes_the_order_on, what_was_scaled_up_in_order_is_scaled_down_in_order,
 };
@@ -278,6 +279,7 @@ properties! {
     what_is_not_needed_passes_the_order_on,
     what_picks_nothing_passes_the_order_on,
     what_was_scaled_up_in_order_is_scaled_down_in_order,
+    a_condition_that_waits_for_a_name_holds_nobody_else,
     a_function_of_the_status_that_fails_is_told,
     a_removal_that_is_held_up_is_told,
     an_author_who_lowers_ready_is_quoted,

@@ -194,3 +194,24 @@ pub(super) fn a_state_passes_the_order_on() {
     sim.settle();
     assert!(there(&sim, "Thing", "a-base") && there(&sim, "Note", "a-top"), "{:?}", sim.deleted);
 }
+
+/// A condition waits for a node whose name nobody knows yet. What is needed for another reason does not, and goes first later.
+pub(super) fn a_condition_that_waits_for_a_name_holds_nobody_else() {
+    let lab = Lab::new().template("base", "Thing", &[]).named_by("base", "root.spec.name");
+    let lab = lab.template("top", "Note", &[]).template("asks", "Thing", &[]);
+    let lab = lab.also("app", "base").also_if("app", "top", "on").also("app", "asks");
+    let lab = lab.also_if("asks", "top", "on").asked_after("asks", "top", "base");
+    let mut sim = Sim::new(&[lab], &on(true));
+    sim.settle();
+    assert!(there(&sim, "Note", "a-top"), "{:?}", sim.waits());
+    sim.set_spec(&json!({ "v": 1, "on": true, "name": "x" }));
+    assert!(sim.settle() && sim.is_ready(), "{:?}", sim.waits());
+    hold(&mut sim, "Note", "a-top", true);
+    delete_root(&mut sim);
+    sim.settle();
+    assert!(there(&sim, "Thing", "a-base-x"), "base goes before top: {:?}", sim.deleted);
+    hold(&mut sim, "Note", "a-top", false);
+    sim.settle();
+    assert!(!there(&sim, "Note", "a-top") && !there(&sim, "Thing", "a-base-x"), "{:?}", sim.waits());
+    clean(&sim);
+}
