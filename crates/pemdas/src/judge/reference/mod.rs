@@ -430,8 +430,9 @@ impl Rest<'_> {
     fn state(&mut self, slot: &Slot, object: &str, patch: &Value, the: &Map<String, Value>) -> Fate {
         let last = (object.to_owned(), slot.1.clone());
         let (mut all, before) = (self.the(), self.of.clause(object, "before"));
-        let unknown = self.carried(&[object], before, None, &mut all);
-        let Some(mut whole) = unknown.is_empty().then(|| self.rendered(&last, &mut all)).flatten() else {
+        // What the template does not read need not be there: the edges of the object are not those of its states.
+        self.carried(&[object], before, None, &mut all);
+        let Some(mut whole) = self.rendered(&last, &mut all) else {
             return Fate::Unready;
         };
         merge(&mut whole, patch);
