@@ -25,14 +25,14 @@ const FAULTS: &[Fault] = &[
         "a name is not what its expression says",
         Bug::Core(Core::NamesAreReadOff),
         laws::engine_is_right,
-        Some(5),
+        Some(7),
     ),
-    Fault("a needed node is never made", Bug::Core(Core::NeedsAreJudgedOnce), laws::engine_is_right, None),
+    Fault("a needed node is never made", Bug::Core(Core::NeedsAreJudgedOnce), laws::engine_is_right, Some(2)),
     Fault(
         "the order ends at what is not needed",
         Bug::Core(Core::OrderEndsWithNeed),
         laws::engine_is_right,
-        None,
+        Some(51),
     ),
     Fault("the order ends at a once", Bug::Core(Core::OnceEndsTheOrder), laws::engine_is_right, None),
     Fault(
@@ -57,7 +57,7 @@ const FAULTS: &[Fault] = &[
         "a plan calls what has no members unneeded",
         Bug::Core(Core::EmptyIsUnneeded),
         laws::engine_is_right,
-        Some(4),
+        Some(24),
     ),
     Fault("an edit while nobody runs stays", Bug::Core(Core::NeverTakeBack), laws::operator_is_right, None),
 ];
