@@ -32,6 +32,7 @@ use super::{
     upcoming::Upcoming,
 };
 use crate::{
+    access::Within,
     compile::{Compiled, Problem, Verdict},
     crds::install::Kept,
     files::{self, Unreadable},
@@ -121,8 +122,9 @@ pub(super) struct Loaded {
     pub(super) definitions: BTreeMap<String, String>,
     /// What the account may not do.
     pub(super) missing: Vec<String>,
-    /// Whether that was found out.
+    /// Whether that was found out, and what it may.
     pub(super) reviewed: bool,
+    pub(super) may: Option<Within>,
     /// Whether there is a time set to ask again for what is missing.
     pub(super) review_due: bool,
     /// Whether something was refused that was allowed before, and when it was asked again last.
@@ -165,6 +167,7 @@ impl Loaded {
             definitions: BTreeMap::new(),
             missing: Vec::new(),
             reviewed: false,
+            may: None,
             review_due: false,
             doubted: false,
             asked_at: None,
@@ -418,6 +421,8 @@ impl Hub {
         if loaded.identity != account && !loaded.gone {
             // Whoever may do something now is not who could before: its instances begin anew.
             loaded.identity = account;
+            loaded.may = None;
+            loaded.reviewed = false;
             for id in self.instances.of_blueprint(name) {
                 self.end(id);
             }

@@ -56,6 +56,7 @@ use tokio::{
 };
 
 use crate::{
+    access::Within,
     compile::{Compiled, Compiler, Verdict},
     crds::install::Standing,
     identity::{Clients, Identity},
@@ -147,8 +148,8 @@ enum Event {
     LastGood(BlueprintName, u64, Option<Box<(Compiled, Kept)>>),
     /// How it stands with a definition, as a revision wants it.
     Definition(BlueprintName, String, String, Standing),
-    /// What an account may not do.
-    Reviewed(BlueprintName, Vec<String>),
+    /// What an account may not do, in sentences, and what it may.
+    Reviewed(BlueprintName, Vec<String>, Box<(Identity, Within)>),
     /// Time to ask again for what a blueprint was not allowed.
     Review(BlueprintName),
     /// Time to look again at a kind that was not served.
@@ -320,7 +321,7 @@ impl Hub {
                     self.definition(&name, &revision, &crd, standing);
                 }
             }
-            Event::Reviewed(name, missing) => self.reviewed(name, missing),
+            Event::Reviewed(name, missing, may) => self.reviewed(name, missing, *may),
             Event::Review(name) => self.review_again(&name),
             Event::Report => self.report(),
             Event::Reported(name, outcome) => self.reported(&name, &outcome),

@@ -36,5 +36,6 @@ mod settling;
 #[allow(dead_code, reason = "the tests of the operator use the rest")]
 #[path = "../operator/space.rs"]
 mod space;
+mod squatting;
 mod templates;
 mod transport;
