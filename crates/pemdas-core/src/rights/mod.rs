@@ -5,6 +5,7 @@
 //! is told apart: the account of the blueprint, or Pemdas itself, which takes its own finalizers off.
 
 pub mod codes;
+pub mod consent;
 mod names;
 mod rules;
 

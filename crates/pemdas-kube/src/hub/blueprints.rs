@@ -112,7 +112,11 @@ pub(super) struct Loaded {
     /// Whether a reading has come to an end.
     pub(super) read: bool,
     /// Whether it is certain that nothing of it runs: what is there cannot, and no earlier revision could.
-    idle: bool,
+    pub(super) idle: bool,
+    /// Its account does not let it act: nothing is done for it.
+    pub(super) withheld: bool,
+    /// Its account is gone while it runs, and perhaps its namespace goes too.
+    pub(super) bereft: bool,
     /// Its ConfigMap is not there any more: it only removes what it made.
     pub(super) gone: bool,
     pub(super) running: Option<Running>,
@@ -161,6 +165,8 @@ impl Loaded {
             counts: Arc::default(),
             read: false,
             idle: false,
+            withheld: false,
+            bereft: false,
             gone: false,
             running: None,
             upcoming: None,
@@ -274,6 +280,10 @@ impl Hub {
             }
             return;
         }
+        if !self.may_act(&name) {
+            return;
+        }
+        let Some(loaded) = self.blueprints.get_mut(&name) else { return };
         tracing::info!(blueprint = %name, "a blueprint is read");
         loaded.sources = sources;
         loaded.number = number;

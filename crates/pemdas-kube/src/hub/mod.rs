@@ -153,6 +153,8 @@ enum Event {
     /// Time to ask again for what a blueprint was not allowed.
     Review(BlueprintName),
     /// Time to look again at a kind that was not served.
+    /// The account of a blueprint is gone, and whether its namespace goes too.
+    Bereft(BlueprintName, bool),
     LookAgain(ViewId),
     /// Time to tell how the blueprints are.
     Report,
@@ -330,6 +332,7 @@ impl Hub {
 
     /// Shows a fact to an instance, which then gets a turn.
     fn learn(&mut self, id: InstanceId, fact: Fact) {
+            Event::Bereft(name, ends) => self.is_bereft(&name, ends),
         if let Some(instance) = self.instances.get_mut(id) {
             let before = instance.world.changes;
             instance.world.learn(fact);

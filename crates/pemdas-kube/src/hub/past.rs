@@ -138,6 +138,9 @@ impl Hub {
         revision: String,
         compiled: Option<Box<Compiled>>,
     ) {
+        if !matches!(loaded.past.get(&revision), Some(Past::Reading)) {
+            return;
+        }
         let Some(loaded) = self.blueprints.get(name) else { return };
         let identity = loaded.identity.clone();
         let past = match compiled {
@@ -177,7 +180,7 @@ impl Hub {
         let name = BlueprintName::new(&live.key.namespace, &live.key.name);
         let Some(loaded) = self.blueprints.get_mut(&name) else { return };
         tracing::info!(blueprint = %name, "a blueprint is gone");
-        if loaded.running.is_none() {
+        if loaded.running.is_none() && !loaded.withheld {
             self.forget(&name);
             return;
         }
@@ -255,7 +258,11 @@ impl Hub {
             loaded.is_gone();
             loaded.number = number;
             self.blueprints.insert(name.clone(), loaded);
-            self.find_last_good(&name, number, &identity, None);
+            if self.may_act(&name) {
+                self.find_last_good(&name, number, &identity, None);
+            } else if let Some(loaded) = self.blueprints.get_mut(&name) {
+                loaded.withheld = true;
+            }
         }
     }
 

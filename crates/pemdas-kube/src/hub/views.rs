@@ -9,7 +9,7 @@ use std::{
 use pemdas_core::world::{KindKey, Live, ObjectKey, ROOT_LABEL, Sight};
 use tokio::{sync::mpsc, task::AbortHandle};
 
-use super::{Event, Hub, blueprints::BlueprintName, lookouts::Lookout};
+use super::{Event, Hub, accounts, blueprints::BlueprintName, lookouts::Lookout};
 use crate::{
     identity::Identity,
     ledgers::LEDGER_LABEL,
@@ -35,6 +35,8 @@ pub(super) enum Purpose {
     Ledgers,
     /// Namespaces, for those that are ending.
     Namespaces,
+    /// ServiceAccounts, which say who may act as them.
+    Accounts,
     /// What blueprints speak of.
     Objects,
 }
@@ -195,7 +197,12 @@ impl Hub {
         if places.is_empty() {
             places.push(None);
         }
-        for (purpose, kind) in [(Purpose::Ledgers, "Secret"), (Purpose::Blueprints, "ConfigMap")] {
+        let own = [
+            (Purpose::Accounts, "ServiceAccount"),
+            (Purpose::Ledgers, "Secret"),
+            (Purpose::Blueprints, "ConfigMap"),
+        ];
+        for (purpose, kind) in own {
             for place in &places {
                 self.watch_own_in(purpose, kind, place.clone());
             }
@@ -269,9 +276,9 @@ impl Hub {
         let labels = match view.purpose {
             Purpose::Blueprints => Some(BLUEPRINT_LABEL.to_owned()),
             Purpose::Ledgers => Some(LEDGER_LABEL.to_owned()),
-            Purpose::Namespaces | Purpose::Objects => None,
+            Purpose::Namespaces | Purpose::Accounts | Purpose::Objects => None,
         };
-        let metadata_only = view.metadata_only || view.purpose == Purpose::Namespaces;
+        let metadata_only = view.metadata_only || matches!(view.purpose, Purpose::Namespaces | Purpose::Accounts);
         let watched = Watched { resource, namespace: view.namespace.clone(), labels, metadata_only };
         let client = self.clients.of(&view.carrier);
         view.starts += 1;
@@ -348,7 +355,11 @@ impl Hub {
                 if view.purpose == Purpose::Objects {
                     self.carrier_refused(id);
                 } else {
+                    let accounts = view.purpose == Purpose::Accounts;
                     self.sight(id, Sight::Forbidden);
+                    if accounts {
+                        self.accounts_listed();
+                    }
                 }
             }
             News::Unserved => {
@@ -381,11 +392,18 @@ impl Hub {
 
     fn seen(&mut self, id: ViewId, live: &Arc<Live>) {
         let Some(view) = self.views.all.get_mut(&id) else { return };
+        if view.purpose == Purpose::Accounts {
+            let account = Arc::new(accounts::slim(live));
+            let old = view.store(&account);
+            self.account_seen(&account, old.as_deref());
+            return;
+        }
         let old = view.store(live);
         match view.purpose {
             Purpose::Blueprints => self.blueprint_seen(live),
             Purpose::Ledgers => self.ledger_seen(live),
             Purpose::Namespaces => self.namespace_seen(live),
+            Purpose::Accounts => {}
             Purpose::Objects => self.object_seen(id, live, old.as_deref()),
         }
     }
@@ -397,6 +415,7 @@ impl Hub {
             (Purpose::Blueprints, Some(old)) => self.blueprint_gone(&old),
             (Purpose::Ledgers, Some(old)) => self.ledger_gone(&old),
             (Purpose::Namespaces, _) => {}
+            (Purpose::Accounts, old) => old.iter().for_each(|it| self.account_gone(it)),
             (_, old) => self.object_gone(id, key, version, old.as_deref()),
         }
     }
@@ -408,6 +427,7 @@ impl Hub {
         match view.purpose {
             Purpose::Ledgers => self.ledgers_listed(),
             Purpose::Blueprints => self.look_for_remains(),
+            Purpose::Accounts => self.accounts_listed(),
             Purpose::Namespaces => {}
             // What was passed over while nothing was known of its objects is looked at again.
             Purpose::Objects => users.iter().for_each(|it| self.begin_passed_over(it)),
@@ -418,6 +438,14 @@ impl Hub {
     pub(super) fn knows_ledgers(&self, namespace: &str) -> bool {
         let mut ledgers = self.views.all.values().filter(|it| it.purpose == Purpose::Ledgers);
         ledgers.any(|it| it.shows(namespace) && it.sight == Sight::Synced)
+    }
+
+    /// How the ServiceAccounts of a namespace are seen, and one of them.
+    pub(super) fn account(&self, namespace: &str, name: &str) -> (Sight, Option<&Arc<Live>>) {
+        let key = ObjectKey::new(KindKey::new("v1", "ServiceAccount"), namespace.to_owned(), name.to_owned());
+        let mut views = self.views.all.values();
+        let view = views.find(|it| it.purpose == Purpose::Accounts && it.shows(namespace));
+        view.map_or((Sight::Unsynced, None), |it| (it.sight, it.objects.get(&key)))
     }
 
     /// Whether all ledgers are listed.

@@ -8,6 +8,7 @@ mod allowed;
 #[path = "../operator/bed.rs"]
 mod bed;
 mod canary;
+mod consent;
 mod copies;
 mod counted;
 mod downtime;
