@@ -202,10 +202,11 @@ impl Hub {
 }
 
 /// Whether a write only takes finalizers of ours off. Pemdas does that as itself, so that an account that lost its permissions keeps
-/// nothing from going. It puts them on as the account: what may not write a root may not hold it either.
+/// nothing from going. It puts them on as the account: what may not write a root may not hold it either. An object that stays and is
+/// nobody's from now on loses its label and claim as well: that is a change like any other.
 fn lets_go(action: &Action, seen: Option<&Live>) -> bool {
     match action {
-        Action::Release { .. } => true,
+        Action::Release { disown, .. } => !disown,
         Action::Finalize { finalizers, .. } => seen.is_some_and(|it| finalizers.is_subset(&it.finalizers)),
         _ => false,
     }
