@@ -13,6 +13,7 @@ pub mod connect;
 pub mod crds;
 pub mod events;
 pub mod files;
+mod gate;
 pub mod hub;
 pub mod identity;
 pub mod key;

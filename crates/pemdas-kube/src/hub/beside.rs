@@ -24,8 +24,8 @@ use crate::{
     compile::{Compiled, Compiler},
     crds::install::{Definitions, Kept as KeptDefinition, Standing, Wanted, manifest},
     events::Teller,
+    gate::Readers,
     identity::Identity,
-    machine::Machine,
     metrics::Metrics,
     report::{Place, Reporter},
     resource::Resource,
@@ -146,10 +146,9 @@ impl Hub {
             version: self.beside.version.clone(),
             before,
             blueprint: name.name.clone(),
-            compiler: self.compiler.clone(),
+            readers: self.readers.clone(),
             identity: identity.clone(),
             library: self.beside.library.clone(),
-            machine: self.settings.machine.clone(),
         };
         let Some(counts) = self.blueprints.get(name).map(|it| Arc::downgrade(&it.counts)) else { return };
         let (post, name) = (self.post.clone(), name.clone());
@@ -430,10 +429,9 @@ struct LastGood {
     /// Only those before this one.
     before: Option<u64>,
     blueprint: String,
-    compiler: Arc<dyn Compiler>,
+    readers: Readers,
     identity: Identity,
     library: String,
-    machine: Machine,
 }
 
 impl LastGood {
@@ -451,11 +449,12 @@ impl LastGood {
                 // It is gone, or nobody can use it.
                 Ok(None) | Err(_) => continue,
             };
-            let (compiler, identity) = (self.compiler.clone(), self.identity.clone());
+            let identity = self.identity.clone();
             let same_library = content.library == self.library;
             let compiled =
-                self.machine.spawn_blocking(move || compiler.compile(&identity, &content.sources).compiled);
-            if let Ok(Some(mut compiled)) = compiled.await {
+                move |compiler: &dyn Compiler| compiler.compile(&identity, &content.sources).compiled;
+            let compiled = self.readers.read(&self.name.namespace, || true, compiled).await;
+            if let Some(mut compiled) = compiled.flatten() {
                 if self.is_refused(&compiled, &revision).await {
                     continue;
                 }

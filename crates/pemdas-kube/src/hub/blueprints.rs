@@ -33,7 +33,7 @@ use super::{
 };
 use crate::{
     access::Within,
-    compile::{Compiled, Problem, Verdict},
+    compile::{Compiled, Compiler, Problem, Verdict},
     crds::install::Kept,
     files::{self, Unreadable},
     identity::Identity,
@@ -289,13 +289,16 @@ impl Hub {
         loaded.number = number;
         loaded.counts = Arc::default();
         loaded.idle = false;
-        let (compiler, post, live) = (self.compiler.clone(), self.post.clone(), live.clone());
-        let reading = self.settings.machine.spawn_blocking(move || match files::read(&live.body) {
+        let (readers, post, live) = (self.readers.clone(), self.post.clone(), live.clone());
+        let counts = Arc::downgrade(&loaded.counts);
+        let read = move |compiler: &dyn Compiler| match files::read(&live.body) {
             Ok(files) => compiler.compile(&identity, &files),
             Err(why) => unreadable(&why),
-        });
+        };
         tokio::spawn(async move {
-            if let Ok(verdict) = reading.await {
+            // Other files may be there when its turn comes.
+            let wanted = || counts.strong_count() > 0;
+            if let Some(verdict) = readers.read(&name.namespace, wanted, read).await {
                 let _ended = post.send(Event::Compiled(name, number, Box::new(verdict))).await;
             }
         });
@@ -322,6 +325,8 @@ impl Hub {
                 let _ended = post.send(Event::ReadAgain(name, number)).await;
             });
         }
+        self.tell_if_slowed(name);
+        let Some(loaded) = self.blueprints.get_mut(name) else { return };
         let news = broken(&verdict).filter(|_| !loaded.report.has(&verdict.problems));
         loaded.problems = verdict.problems;
         loaded.read = true;

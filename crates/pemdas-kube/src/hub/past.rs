@@ -24,7 +24,7 @@ use super::{
     rollout,
 };
 use crate::{
-    compile::Compiled,
+    compile::{Compiled, Compiler},
     identity::Identity,
     revisions::{self, Revisions},
 };
@@ -101,8 +101,7 @@ impl Hub {
 
     fn read_past(&self, name: BlueprintName, revision: String, identity: Identity) {
         let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
-        let (compiler, post) = (self.compiler.clone(), self.post.clone());
-        let machine = self.settings.machine.clone();
+        let (readers, post) = (self.readers.clone(), self.post.clone());
         tokio::spawn(async move {
             let mut pause = 1;
             let content = loop {
@@ -122,9 +121,9 @@ impl Hub {
             let compiled = match content {
                 None => None,
                 Some(content) => {
-                    let reading = machine
-                        .spawn_blocking(move || compiler.compile(&identity, &content.sources).compiled);
-                    reading.await.ok().flatten()
+                    let read =
+                        move |compiler: &dyn Compiler| compiler.compile(&identity, &content.sources).compiled;
+                    readers.read(&name.namespace, || true, read).await.flatten()
                 }
             };
             let _ended = post.send(Event::Past(name, revision, compiled.map(Box::new))).await;
@@ -138,10 +137,10 @@ impl Hub {
         revision: String,
         compiled: Option<Box<Compiled>>,
     ) {
+        let Some(loaded) = self.blueprints.get(name) else { return };
         if !matches!(loaded.past.get(&revision), Some(Past::Reading)) {
             return;
         }
-        let Some(loaded) = self.blueprints.get(name) else { return };
         let identity = loaded.identity.clone();
         let past = match compiled {
             None => {
