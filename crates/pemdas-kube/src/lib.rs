@@ -11,6 +11,7 @@ pub mod call;
 pub mod compile;
 pub mod connect;
 pub mod crds;
+pub mod door;
 pub mod events;
 pub mod files;
 mod gate;

@@ -10,11 +10,10 @@ use pemdas_core::{
     action::Event as Told,
     rights::{
         codes::NO_CONSENT,
-        consent::{BLUEPRINTS_ANNOTATION, MAX_BLUEPRINTS, names, refusal},
+        consent::{BLUEPRINTS_ANNOTATION, names, refusal},
     },
     world::{Live, Sight},
 };
-use serde_json::json;
 
 use super::{
     Event, Hub,
@@ -29,18 +28,6 @@ enum Consent {
     Unknown,
     /// What is wrong, and what to do about it.
     Missing(String, String),
-}
-
-/// What is kept of a ServiceAccount.
-pub(super) fn slim(live: &Live) -> Live {
-    let value = live.annotation(BLUEPRINTS_ANNOTATION).filter(|it| it.len() <= MAX_BLUEPRINTS);
-    let annotations = value.map(|it| json!({ BLUEPRINTS_ANNOTATION: it })).unwrap_or_default();
-    Live {
-        finalizers: BTreeSet::new(),
-        managed: pemdas_core::packed::Packed::default(),
-        body: json!({ "metadata": { "annotations": annotations } }).into(),
-        ..live.clone()
-    }
 }
 
 impl Hub {

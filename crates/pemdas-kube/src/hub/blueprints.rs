@@ -33,6 +33,7 @@ use super::{
 };
 use crate::{
     access::Within,
+    door,
     compile::{Compiled, Compiler, Problem, Verdict},
     crds::install::Kept,
     files::{self, Unreadable},
@@ -49,6 +50,8 @@ const DEFINITIONS_ANNOTATION: &str = "pemdas.dev/crds";
 const MAX_OWN_FLIGHTS: usize = 96;
 /// The code of a revision that cannot be kept.
 const UNSTORED: &str = "PM0511";
+/// The code of a blueprint that is one too many in its namespace.
+const TOO_MUCH: &str = "PM0018";
 /// The code of a ConfigMap whose files cannot be unpacked.
 const UNREADABLE: &str = "PM0015";
 /// The code of a blueprint that no worker could be had for, and when it is read again.
@@ -259,6 +262,10 @@ impl Hub {
         if !self.settings.namespaces.is_empty() && !self.settings.namespaces.contains(&name.namespace) {
             return;
         }
+        if door::is_too_much(live) {
+            self.is_too_much(&name, live);
+            return;
+        }
         let account = live.annotation(ACCOUNT_ANNOTATION).unwrap_or("default").to_owned();
         let identity = Identity::Account { namespace: name.namespace.clone(), name: account };
         let held = [live.body.get("data"), live.body.get("binaryData")];
@@ -302,6 +309,31 @@ impl Hub {
                 let _ended = post.send(Event::Compiled(name, number, Box::new(verdict))).await;
             }
         });
+    }
+
+    /// The namespace of a blueprint has too many, or too large ones: it is not read. What runs of it runs on.
+    fn is_too_much(&mut self, name: &BlueprintName, live: &Live) {
+        let message = format!(
+            "the blueprints of the namespace {} are more than {}, or have more than {} MiB together: this one is not read",
+            name.namespace,
+            door::MAX_BLUEPRINTS,
+            door::MAX_BYTES >> 20
+        );
+        if let Some(loaded) = self.blueprints.get_mut(name) {
+            if loaded.problems.iter().any(|it| it.code == TOO_MUCH) {
+                return;
+            }
+            let (terminating, finalizers) = (live.terminating, live.finalizers.clone());
+            loaded.live = Arc::new(Live { terminating, finalizers, ..(*loaded.live).clone() });
+            loaded.sources = no_sources();
+            let (code, place) = (TOO_MUCH.to_owned(), String::new());
+            let hint = "delete some of them, or have them in other namespaces".to_owned();
+            loaded.problems.push(Problem { code, place, message: message.clone(), hint, error: true });
+            self.report_soon();
+        }
+        let message = format!("{TOO_MUCH}: {message}");
+        let event = Told { about: None, reason: "Broken".to_owned(), message, warning: true };
+        self.beside.teller.tell(reference(live), event);
     }
 
     /// Reads a blueprint again that is as it was.

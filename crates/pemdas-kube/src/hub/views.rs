@@ -9,8 +9,9 @@ use std::{
 use pemdas_core::world::{KindKey, Live, ObjectKey, ROOT_LABEL, Sight};
 use tokio::{sync::mpsc, task::AbortHandle};
 
-use super::{Event, Hub, accounts, blueprints::BlueprintName, lookouts::Lookout};
+use super::{Event, Hub, blueprints::BlueprintName, lookouts::Lookout};
 use crate::{
+    door::{Door, Shares},
     identity::Identity,
     ledgers::LEDGER_LABEL,
     resource::{Resource, Unserved},
@@ -19,6 +20,8 @@ use crate::{
 
 /// How long until a kind that is not served is looked for again.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// How long until it is looked again what there is room for.
+const LIST_AGAIN: Duration = Duration::from_secs(30);
 /// The label of ConfigMaps that are blueprints.
 pub(crate) const BLUEPRINT_LABEL: &str = "pemdas.dev/blueprint";
 
@@ -65,6 +68,8 @@ pub(super) struct View {
     /// How often its watch was started: what an earlier one still says does not count.
     starts: u32,
     task: Option<AbortHandle>,
+    /// What is kept of each object.
+    door: Door,
 }
 
 impl Drop for View {
@@ -176,6 +181,7 @@ impl Views {
             listed: 0,
             starts: 0,
             task: None,
+            door: Door::Open,
         };
         self.all.insert(id, view);
         id
@@ -211,6 +217,14 @@ impl Hub {
 
     fn watch_own_in(&mut self, purpose: Purpose, kind: &str, place: Option<String>) {
         let id = self.views.add(&Identity::Pemdas, purpose, "v1", KindKey::new("v1", kind), place);
+        if let Some(view) = self.views.all.get_mut(&id) {
+            view.door = match purpose {
+                Purpose::Accounts => Door::Accounts,
+                Purpose::Ledgers => Door::Ledgers(self.settings.keys.seal.clone()),
+                Purpose::Blueprints => Door::Blueprints(Shares::default()),
+                Purpose::Namespaces | Purpose::Objects => Door::Open,
+            };
+        }
         self.find(id);
     }
 
@@ -279,7 +293,7 @@ impl Hub {
             Purpose::Namespaces | Purpose::Accounts | Purpose::Objects => None,
         };
         let metadata_only = view.metadata_only || matches!(view.purpose, Purpose::Namespaces | Purpose::Accounts);
-        let watched = Watched { resource, namespace: view.namespace.clone(), labels, metadata_only };
+        let watched = Watched { resource, namespace: view.namespace.clone(), labels, metadata_only, door: view.door.clone() };
         let client = self.clients.of(&view.carrier);
         view.starts += 1;
         let start = view.starts;
@@ -302,6 +316,18 @@ impl Hub {
             self.sight(id, Sight::Synced);
             self.listed(id);
         }
+    }
+
+    /// Somebody who was refused at the door may come in now: a little later, everything is listed again.
+    fn look_for_room(&self, id: ViewId) {
+        if self.views.get(id).is_none_or(|it| !it.door.has_room_again()) {
+            return;
+        }
+        let post = self.post.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(LIST_AGAIN).await;
+            let _ended = post.send(Event::LookAgain(id)).await;
+        });
     }
 
     /// How a kind can be seen changed: everybody who uses it has to know.
@@ -387,23 +413,20 @@ impl Hub {
         if read.is_none() {
             tracing::warn!(kind = %view.kind, name = unread.key.name, "an object cannot be read");
         }
-        read.map(Arc::new)
+        read.map(|it| Arc::new(view.door.admit(it)))
     }
 
     fn seen(&mut self, id: ViewId, live: &Arc<Live>) {
         let Some(view) = self.views.all.get_mut(&id) else { return };
-        if view.purpose == Purpose::Accounts {
-            let account = Arc::new(accounts::slim(live));
-            let old = view.store(&account);
-            self.account_seen(&account, old.as_deref());
-            return;
-        }
         let old = view.store(live);
         match view.purpose {
-            Purpose::Blueprints => self.blueprint_seen(live),
+            Purpose::Blueprints => {
+                self.blueprint_seen(live);
+                self.look_for_room(id);
+            }
             Purpose::Ledgers => self.ledger_seen(live),
             Purpose::Namespaces => self.namespace_seen(live),
-            Purpose::Accounts => {}
+            Purpose::Accounts => self.account_seen(live, old.as_deref()),
             Purpose::Objects => self.object_seen(id, live, old.as_deref()),
         }
     }
@@ -411,8 +434,12 @@ impl Hub {
     fn gone(&mut self, id: ViewId, key: &ObjectKey, version: u64) {
         let Some(view) = self.views.all.get_mut(&id) else { return };
         let old = view.remove(key);
+        view.door.gone(key);
         match (view.purpose, old) {
-            (Purpose::Blueprints, Some(old)) => self.blueprint_gone(&old),
+            (Purpose::Blueprints, Some(old)) => {
+                self.blueprint_gone(&old);
+                self.look_for_room(id);
+            }
             (Purpose::Ledgers, Some(old)) => self.ledger_gone(&old),
             (Purpose::Namespaces, _) => {}
             (Purpose::Accounts, old) => old.iter().for_each(|it| self.account_gone(it)),

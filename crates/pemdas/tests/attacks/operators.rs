@@ -172,6 +172,14 @@ impl Operator {
         self.process.as_ref().is_some_and(Kept::runs)
     }
 
+    /// The most memory that it ever had, in MiB.
+    pub(crate) fn peak_memory(&self) -> u64 {
+        let id = &self.process.as_ref().unwrap().id;
+        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let peak = status.lines().find_map(|it| it.strip_prefix("VmHWM:")).unwrap();
+        peak.trim().trim_end_matches(" kB").parse::<u64>().unwrap() >> 10
+    }
+
     /// The API server is reached at this address; none means directly.
     pub(crate) fn reach(&self, address: Option<&str>) {
         let mut config = self.config.clone();
