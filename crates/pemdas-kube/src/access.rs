@@ -92,6 +92,45 @@ pub struct Review {
     pub unknown: BTreeMap<Permission, String>,
 }
 
+/// What came of asking where namespaces may suffice.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Within {
+    /// What is missing: named by namespace where the whole cluster is not needed.
+    pub review: Review,
+    /// What is not given in the whole cluster, or not known to be.
+    not_wide: BTreeSet<Permission>,
+    /// The namespaces that were asked about.
+    namespaces: BTreeSet<String>,
+}
+
+impl Within {
+    /// Whether everything that was asked about a resource and its subresources may be done in a namespace, or with none in the
+    /// whole cluster; nothing where that could not be found out. What was not asked there is not given there.
+    #[must_use]
+    pub fn allows(&self, group: &str, resource: &str, namespace: Option<&str>) -> Option<bool> {
+        let of_it =
+            |it: &&Permission| it.group == group && it.resource.split('/').next() == Some(resource);
+        let mut found = Some(true);
+        for wide in self.not_wide.iter().filter(of_it) {
+            let here = match (&wide.namespace, namespace) {
+                // It is wanted in that namespace alone.
+                (Some(only), _) if namespace != Some(only) => continue,
+                (None, Some(at)) if self.namespaces.contains(at) => {
+                    Permission { namespace: Some(at.to_owned()), ..wide.clone() }
+                }
+                (None, Some(_)) => return Some(false),
+                (Some(_), _) | (None, None) => wide.clone(),
+            };
+            if self.review.unknown.contains_key(wide) || self.review.unknown.contains_key(&here) {
+                found = None;
+            } else if here == *wide || self.review.missing.contains(&here) {
+                return Some(false);
+            }
+        }
+        found
+    }
+}
+
 impl Review {
     /// Whether everything may be done.
     #[must_use]
@@ -182,7 +221,7 @@ impl Access {
         who: &Identity,
         wanted: &BTreeMap<Permission, bool>,
         namespaces: &BTreeSet<String>,
-    ) -> Review {
+    ) -> Within {
         let wide = self.review(who, &wanted.keys().cloned().collect()).await;
         let is_local = |it: &&Permission| wanted.get(*it) == Some(&true);
         let narrow: BTreeSet<_> = wide
@@ -195,8 +234,9 @@ impl Access {
             .collect();
         let mut review = self.review(who, &narrow).await;
         review.missing.extend(wide.missing.iter().filter(|it| !is_local(it)).cloned());
+        let not_wide = wide.missing.into_iter().chain(wide.unknown.keys().cloned()).collect();
         review.unknown.extend(wide.unknown);
-        review
+        Within { review, not_wide, namespaces: namespaces.clone() }
     }
 
     /// Forgets what is known of an account: it was just refused something, or its rights are known to have changed.
@@ -320,5 +360,56 @@ fn attributes(permission: &Permission) -> ResourceAttributes {
         verb: Some(permission.verb.clone()),
         version: Some("*".to_owned()),
         ..ResourceAttributes::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::{Permission, Review, Within};
+
+    fn may(verb: &str, resource: &str, namespace: Option<&str>) -> Permission {
+        Permission {
+            verb: verb.to_owned(),
+            group: "g".to_owned(),
+            resource: resource.to_owned(),
+            namespace: namespace.map(str::to_owned),
+            name: None,
+        }
+    }
+
+    fn within(not_wide: &[Permission], missing: &[Permission], unknown: &[Permission]) -> Within {
+        let unknown: BTreeMap<_, _> = unknown.iter().map(|it| (it.clone(), String::new())).collect();
+        Within {
+            review: Review { missing: missing.iter().cloned().collect(), unknown },
+            not_wide: not_wide.iter().cloned().collect(),
+            namespaces: BTreeSet::from(["a".to_owned(), "b".to_owned()]),
+        }
+    }
+
+    #[test]
+    fn what_is_given_in_the_whole_cluster_is_given_in_each_namespace() {
+        let all = within(&[], &[], &[]);
+        assert_eq!([None, Some("a"), Some("c")].map(|it| all.allows("g", "notes", it)), [Some(true); 3]);
+    }
+
+    #[test]
+    fn what_is_given_in_a_namespace_is_given_nowhere_else() {
+        let status = |at| may("update", "notes/status", at);
+        let it = within(&[status(None)], &[status(Some("b"))], &[]);
+        let given = [Some("a"), Some("b"), Some("c"), None].map(|at| it.allows("g", "notes", at));
+        assert_eq!(given, [Some(true), Some(false), Some(false), Some(false)]);
+        assert_eq!(it.allows("g", "other", None), Some(true), "another kind");
+        assert_eq!(it.allows("h", "notes", None), Some(true), "another group");
+    }
+
+    #[test]
+    fn what_could_not_be_found_out_is_neither_given_nor_refused() {
+        let list = |at| may("list", "notes", at);
+        let wide = within(&[list(None)], &[], &[list(None)]);
+        assert_eq!(wide.allows("g", "notes", Some("a")), None);
+        let narrow = within(&[list(None)], &[list(Some("b"))], &[list(Some("a"))]);
+        assert_eq!([Some("a"), Some("b"), None].map(|at| narrow.allows("g", "notes", at)), [None, Some(false), Some(false)]);
     }
 }

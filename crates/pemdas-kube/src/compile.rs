@@ -59,4 +59,23 @@ pub trait Evaluate: Send + Sync {
 pub trait Compiler: Send + Sync + 'static {
     /// Reads the files of a blueprint. No process that evaluates it ever serves another identity.
     fn compile(&self, identity: &Identity, sources: &BTreeMap<String, String>) -> Verdict;
+
+    /// What a namespace used so far, where that is shared.
+    fn used_by(&self, namespace: &str) -> Used {
+        let _ = namespace;
+        Used::default()
+    }
+}
+
+/// What a namespace used of what evaluates blueprints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Milliseconds of workers.
+    pub millis: u64,
+    /// Requests that wait.
+    pub waiting: u64,
+    /// Requests that found no place in the queue, or lost it.
+    pub refused: u64,
+    /// How often somebody who came later went first, because it had used more than its share.
+    pub slowed: u64,
 }

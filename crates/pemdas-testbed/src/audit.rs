@@ -7,6 +7,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::error::{Doing, Result};
 
@@ -30,6 +31,9 @@ pub struct Request {
     /// When it came in, in a form whose order is that of time. Lines stand in the order of answers, and whoever sees what a request
     /// did may be answered before it.
     pub received: String,
+    /// Which fields a patch of an operator touches that it makes for nobody else: `spec`, `metadata.finalizers`,
+    /// `metadata.annotations.NAME`. What says which object is meant is no field of it.
+    pub touched: Vec<String>,
     /// Whether this line is the end of the request, or the beginning of a long answer such as a watch.
     pub complete: bool,
 }
@@ -48,6 +52,7 @@ struct Event {
     impersonated_user: Option<User>,
     object_ref: Option<Object>,
     response_status: Option<Status>,
+    request_object: Option<Map<String, Value>>,
 }
 
 #[derive(Deserialize)]
@@ -93,6 +98,8 @@ fn request(line: &str) -> Option<Request> {
         Some(subresource) => format!("{}/{subresource}", object.resource),
         None => object.resource.clone(),
     });
+    let own = event.request_object.filter(|_| event.impersonated_user.is_none());
+    let touched = own.map(|it| touched(&it)).unwrap_or_default();
     let (namespace, name) = object.map_or((None, None), |object| (object.namespace, object.name));
     Some(Request {
         user: event.user.username,
@@ -103,8 +110,27 @@ fn request(line: &str) -> Option<Request> {
         name,
         code: event.response_status.map_or(0, |status| status.code),
         received: event.request_received_timestamp,
+        touched,
         complete: event.stage == "ResponseComplete",
     })
+}
+
+fn touched(body: &Map<String, Value>) -> Vec<String> {
+    let mut found = Vec::new();
+    for (field, value) in body.iter().filter(|(it, _)| !matches!(it.as_str(), "apiVersion" | "kind")) {
+        let Some(fields) = value.as_object().filter(|_| field == "metadata") else {
+            found.push(field.clone());
+            continue;
+        };
+        let which = ["name", "namespace", "uid", "resourceVersion"];
+        for (field, value) in fields.iter().filter(|(it, _)| !which.contains(&it.as_str())) {
+            match value.as_object() {
+                Some(inner) => found.extend(inner.keys().map(|it| format!("metadata.{field}.{it}"))),
+                None => found.push(format!("metadata.{field}")),
+            }
+        }
+    }
+    found
 }
 
 /// Counts the completed requests by user, verb and resource.
@@ -130,6 +156,19 @@ mod tests {
         "\n",
         r#"{"stage":"ResponseComp"#,
     );
+
+    #[test]
+    fn it_is_told_what_a_patch_touches_that_is_made_for_nobody_else() {
+        let line = |impersonated: &str| {
+            let body = r#"{"metadata":{"name":"n","uid":"u","finalizers":[],"annotations":{"a/b":"c"}},"data":{}}"#;
+            let line = format!(
+                r#"{{"stage":"ResponseComplete","verb":"patch","user":{{"username":"a"}},{impersonated}"requestObject":{body}}}"#
+            );
+            request(&line).unwrap().touched
+        };
+        assert_eq!(line(""), ["data", "metadata.annotations.a/b", "metadata.finalizers"]);
+        assert_eq!(line(r#""impersonatedUser":{"username":"b"},"#), [""; 0]);
+    }
 
     #[test]
     fn requests_are_counted_by_who_they_were_made_for() {

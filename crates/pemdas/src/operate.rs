@@ -16,7 +16,7 @@ use pemdas_core::{
 };
 use pemdas_kube::{
     access::Access,
-    compile::{Compiled, Compiler, Evaluate, Problem, Verdict},
+    compile::{Compiled, Compiler, Evaluate, Problem, Used, Verdict},
     connect::Client,
     events::{Teller, Telling},
     hub::{Beside, Hub, Settings},
@@ -32,18 +32,31 @@ use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{input::position, workers};
 
+/// How many workers evaluate.
+pub(crate) const WORKERS: usize = 4;
 /// How often a blueprint is read anew if no worker could be had.
 const TRIES: u32 = 5;
 /// How long between two tries.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Reads blueprints in worker processes of this same binary.
+/// Reads blueprints in worker processes of this same binary. Clones share them.
+#[derive(Clone)]
 pub(crate) struct Workers(Pool);
 
 impl Workers {
     /// Workers of the program that runs.
     pub(crate) fn new() -> std::io::Result<Self> {
-        Ok(Self(Pool::new(PoolConfig::new(workers::command()?))))
+        Self::of(WORKERS)
+    }
+
+    /// So many of them.
+    pub(crate) fn of(count: usize) -> std::io::Result<Self> {
+        Ok(Self(Pool::new(PoolConfig::new(workers::command()?).with_workers(count))))
+    }
+
+    /// What each namespace used so far.
+    pub(crate) fn used(&self) -> BTreeMap<String, Used> {
+        self.0.used().into_iter().map(|(namespace, it)| (namespace, used(it))).collect()
     }
 
     fn load(&self, identity: &str, sources: &Sources) -> Result<Loaded<Sandboxed>, Failure> {
@@ -76,6 +89,15 @@ impl Compiler for Workers {
         };
         verdict(loaded, files)
     }
+
+    fn used_by(&self, namespace: &str) -> Used {
+        used(self.0.used_by(namespace))
+    }
+}
+
+fn used(by: pemdas_nickel::Used) -> Used {
+    let pemdas_nickel::Used { millis, waiting, refused, slowed } = by;
+    Used { millis, waiting: waiting as u64, refused, slowed }
 }
 
 /// What is said of a blueprint that nobody could read.

@@ -83,8 +83,18 @@ impl Bed {
                 data.insert(name, fs::read_to_string(&file).unwrap().into());
             }
         }
+        create(
+            &self.host,
+            &json!({
+                "apiVersion": "v1", "kind": "ServiceAccount",
+                "metadata": {
+                    "name": name, "namespace": "default", "annotations": { "pemdas.dev/blueprints": name },
+                },
+            }),
+        );
         let metadata =
-            json!({ "name": name, "namespace": "default", "labels": { "pemdas.dev/blueprint": "" } });
+            json!({ "name": name, "namespace": "default", "labels": { "pemdas.dev/blueprint": "" },
+                "annotations": { "pemdas.dev/service-account": name } });
         create(
             &self.host,
             &json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data }),

@@ -188,8 +188,9 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
     let under_way = waits && unseen.iter().copied().any(is_under_way);
     if waits {
         for key in unseen {
-            if let Some((claim, why)) = inventory.get(key).zip(stuck(world, key)) {
-                let slot = Slot::new(&claim.claim.node, &claim.claim.member);
+            let item = inventory.get(key);
+            if let Some((claim, why)) = item.and_then(|it| Some((&it.claim, stuck(world, key, &it.claim)?))) {
+                let slot = Slot::new(&claim.node, &claim.member);
                 decision
                     .nodes
                     .insert(slot, NodeState { phase: Phase::Removing, causes: vec![why], dropped: None });
@@ -368,7 +369,7 @@ fn stays(world: &World, live: &Live, claim: &Claim) -> bool {
 fn remove_one(world: &World, live: &Live, claim: &Claim, decision: &mut Decision) -> Vec<Cause> {
     if world.unseen_write(&live.key).is_some() {
         let unseen = || Cause::Pending("our last write was not seen yet".to_owned());
-        return vec![stuck(world, &live.key).unwrap_or_else(unseen)];
+        return vec![stuck(world, &live.key, claim).unwrap_or_else(unseen)];
     }
     let mut wake_at = |time: u64| decision.wake = Some(decision.wake.map_or(time, |it| it.min(time)));
     let Some(action) = next_removal(world, live, claim) else {
@@ -379,18 +380,19 @@ fn remove_one(world: &World, live: &Live, claim: &Claim, decision: &mut Decision
     let refused = world.refused.get(&live.key).filter(|it| it.tried == action.tried());
     if let Some(refused) = refused.filter(|it| it.again() > world.now) {
         wake_at(refused.again());
-        return vec![stuck(world, &live.key).unwrap_or_else(|| Cause::refused(refused))];
+        return vec![stuck(world, &live.key, claim).unwrap_or_else(|| Cause::refused(refused))];
     }
-    let lasting = refused.and_then(|_| stuck(world, &live.key));
+    let lasting = refused.and_then(|_| stuck(world, &live.key, claim));
     decision.actions.push(action);
     vec![lasting.unwrap_or_else(|| Cause::Pending(format!("{} is being removed", live.key)))]
 }
 
 /// Why an object is not removed although it was tried again and again, and how it is given up.
-fn stuck(world: &World, key: &ObjectKey) -> Option<Cause> {
+fn stuck(world: &World, key: &ObjectKey, claim: &Claim) -> Option<Cause> {
     let refused = world.refused.get(key).filter(|it| it.lasts())?;
     let entry = GivenUp::entry(key);
-    let text = format!("{key} cannot be deleted: {}; {}", refused.refusal, GivenUp::of(world).advice(&entry));
+    let what = if claim.orphan { "released" } else { "deleted" };
+    let text = format!("{key} cannot be {what}: {}; {}", refused.refusal, GivenUp::of(world).advice(&entry));
     Some(Cause::stalled(reason::REFUSED, text))
 }
 

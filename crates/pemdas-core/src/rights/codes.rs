@@ -7,8 +7,11 @@ pub const UNKNOWN_RESOURCE: &str = "PM0701";
 /// A node gives rights to somebody.
 pub const GRANTS: &str = "PM0702";
 
+/// The account does not let the blueprint act as it.
+pub const NO_CONSENT: &str = "PM0703";
+
 /// All of them.
-pub const ALL: &[&str] = &[UNKNOWN_RESOURCE, GRANTS];
+pub const ALL: &[&str] = &[UNKNOWN_RESOURCE, GRANTS, NO_CONSENT];
 
 pub(super) fn unknown_resource(group: &str, kind: &str, node: &Node) -> Diagnostic {
     Diagnostic::error(

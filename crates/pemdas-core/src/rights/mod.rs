@@ -5,6 +5,7 @@
 //! is told apart: the account of the blueprint, or Pemdas itself, which takes its own finalizers off.
 
 pub mod codes;
+pub mod consent;
 mod names;
 mod rules;
 
@@ -174,7 +175,7 @@ impl Table<'_> {
                 if is_deleted(node) {
                     self.add(Who::Account, name, &served, "", &reach, fixed, &["delete"]);
                 }
-                if node.once.is_some() || node.on_delete == OnDelete::Orphan {
+                if node.once.is_some() {
                     self.add(Who::Pemdas, name, &served, "", &reach, fixed, &["patch"]);
                 }
                 if served.group == "rbac.authorization.k8s.io" {

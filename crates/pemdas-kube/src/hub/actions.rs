@@ -73,7 +73,7 @@ impl Hub {
         };
         let flights = self.flights(id);
         self.spawn(id, async move {
-            let flight = flights.begin().await;
+            let Some(flight) = flights.begin().await else { return Vec::new() };
             let mut done = write(&client, &resource, &key, &manager, &action, seen.as_deref()).await;
             drop(flight);
             if let Some(pause) = done.pause {
@@ -122,7 +122,7 @@ impl Hub {
         let client = self.clients.of(&Identity::Pemdas);
         let flights = self.flights(id);
         self.spawn(id, async move {
-            let _flight = flights.begin().await;
+            let Some(_flight) = flights.begin().await else { return Vec::new() };
             match &*action {
                 Action::Record { ledger, resource_version } => {
                     let (outcome, fact) =
@@ -175,18 +175,21 @@ struct Flights {
 
 impl Flights {
     /// Waits until one more write may be under way; for its own blueprint first, so that a crowded one never has all the places.
-    async fn begin(self) -> Flight {
-        let own = match self.own {
-            Some(own) => own.acquire_owned().await.ok(),
+    /// Nothing if nothing may be written for the blueprint any more.
+    async fn begin(self) -> Option<Flight> {
+        let own = match &self.own {
+            Some(own) => Some(own.clone().acquire_owned().await.ok()?),
             None => None,
         };
-        Flight { _own: own, _all: self.all.acquire_owned().await.ok(), _under_way: self.under_way }
+        let all = self.all.acquire_owned().await.ok()?;
+        let closed = self.own.is_some_and(|it| it.is_closed());
+        (!closed).then_some(Flight { _own: own, _all: all, _under_way: self.under_way })
     }
 }
 
 struct Flight {
     _own: Option<OwnedSemaphorePermit>,
-    _all: Option<OwnedSemaphorePermit>,
+    _all: OwnedSemaphorePermit,
     _under_way: UnderWay,
 }
 
@@ -199,10 +202,11 @@ impl Hub {
 }
 
 /// Whether a write only takes finalizers of ours off. Pemdas does that as itself, so that an account that lost its permissions keeps
-/// nothing from going. It puts them on as the account: what may not write a root may not hold it either.
+/// nothing from going. It puts them on as the account: what may not write a root may not hold it either. An object that stays and is
+/// nobody's from now on loses its label and claim as well: that is a change like any other.
 fn lets_go(action: &Action, seen: Option<&Live>) -> bool {
     match action {
-        Action::Release { .. } => true,
+        Action::Release { disown, .. } => !disown,
         Action::Finalize { finalizers, .. } => seen.is_some_and(|it| finalizers.is_subset(&it.finalizers)),
         _ => false,
     }

@@ -20,12 +20,12 @@ use super::{
     owners::Judged,
 };
 use crate::{
-    access::{Access, DENIED_FOR, permissions},
+    access::{Access, DENIED_FOR, Within, permissions},
     compile::{Compiled, Compiler},
     crds::install::{Definitions, Kept as KeptDefinition, Standing, Wanted, manifest},
     events::Teller,
+    gate::Readers,
     identity::Identity,
-    machine::Machine,
     metrics::Metrics,
     report::{Place, Reporter},
     resource::Resource,
@@ -146,10 +146,9 @@ impl Hub {
             version: self.beside.version.clone(),
             before,
             blueprint: name.name.clone(),
-            compiler: self.compiler.clone(),
+            readers: self.readers.clone(),
             identity: identity.clone(),
             library: self.beside.library.clone(),
-            machine: self.settings.machine.clone(),
         };
         let Some(counts) = self.blueprints.get(name).map(|it| Arc::downgrade(&it.counts)) else { return };
         let (post, name) = (self.post.clone(), name.clone());
@@ -284,11 +283,11 @@ impl Hub {
         let namespaces = self.namespaces_of(name);
         let (access, post, name) = (self.beside.access.clone(), self.post.clone(), name.clone());
         tokio::spawn(async move {
-            let mut missing = Vec::new();
-            for (who, wanted) in [(&who, &account), (&Identity::Pemdas, &operator)] {
-                missing.extend(access.review_within(who, wanted, &namespaces).await.sentences(who));
-            }
-            let _ended = post.send(Event::Reviewed(name, missing)).await;
+            let may = access.review_within(&who, &account, &namespaces).await;
+            let own = access.review_within(&Identity::Pemdas, &operator, &namespaces).await;
+            let mut missing = may.review.sentences(&who);
+            missing.extend(own.review.sentences(&Identity::Pemdas));
+            let _ended = post.send(Event::Reviewed(name, missing, Box::new((who, may)))).await;
         });
     }
 
@@ -321,17 +320,22 @@ impl Hub {
     }
 
     /// What may not be done. Rights come without a sign: what is missing is asked for again.
-    pub(super) fn reviewed(&mut self, name: BlueprintName, missing: Vec<String>) {
-        let Some(loaded) = self.blueprints.get_mut(&name) else { return };
+    pub(super) fn reviewed(&mut self, name: BlueprintName, missing: Vec<String>, (who, may): (Identity, Within)) {
+        let Some(loaded) = self.blueprints.get_mut(&name).filter(|it| it.identity == who) else { return };
         let complete = missing.is_empty();
         loaded.missing = missing;
         loaded.reviewed = true;
+        let news = loaded.may.as_ref() != Some(&may);
+        loaded.may = Some(may);
         if !complete && !std::mem::replace(&mut loaded.review_due, true) {
             let post = self.post.clone();
             tokio::spawn(async move {
                 tokio::time::sleep(DENIED_FOR).await;
                 let _ended = post.send(Event::Review(name)).await;
             });
+        }
+        if news {
+            self.owners_changed();
         }
         self.report_soon();
     }
@@ -425,10 +429,9 @@ struct LastGood {
     /// Only those before this one.
     before: Option<u64>,
     blueprint: String,
-    compiler: Arc<dyn Compiler>,
+    readers: Readers,
     identity: Identity,
     library: String,
-    machine: Machine,
 }
 
 impl LastGood {
@@ -446,11 +449,12 @@ impl LastGood {
                 // It is gone, or nobody can use it.
                 Ok(None) | Err(_) => continue,
             };
-            let (compiler, identity) = (self.compiler.clone(), self.identity.clone());
+            let identity = self.identity.clone();
             let same_library = content.library == self.library;
             let compiled =
-                self.machine.spawn_blocking(move || compiler.compile(&identity, &content.sources).compiled);
-            if let Ok(Some(mut compiled)) = compiled.await {
+                move |compiler: &dyn Compiler| compiler.compile(&identity, &content.sources).compiled;
+            let compiled = self.readers.read(&self.name.namespace, || true, compiled).await;
+            if let Some(mut compiled) = compiled.flatten() {
                 if self.is_refused(&compiled, &revision).await {
                     continue;
                 }

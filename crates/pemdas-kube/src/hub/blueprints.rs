@@ -32,7 +32,9 @@ use super::{
     upcoming::Upcoming,
 };
 use crate::{
-    compile::{Compiled, Problem, Verdict},
+    access::Within,
+    door,
+    compile::{Compiled, Compiler, Problem, Verdict},
     crds::install::Kept,
     files::{self, Unreadable},
     identity::Identity,
@@ -48,6 +50,8 @@ const DEFINITIONS_ANNOTATION: &str = "pemdas.dev/crds";
 const MAX_OWN_FLIGHTS: usize = 96;
 /// The code of a revision that cannot be kept.
 const UNSTORED: &str = "PM0511";
+/// The code of a blueprint that is one too many in its namespace.
+const TOO_MUCH: &str = "PM0018";
 /// The code of a ConfigMap whose files cannot be unpacked.
 const UNREADABLE: &str = "PM0015";
 /// The code of a blueprint that no worker could be had for, and when it is read again.
@@ -111,7 +115,11 @@ pub(super) struct Loaded {
     /// Whether a reading has come to an end.
     pub(super) read: bool,
     /// Whether it is certain that nothing of it runs: what is there cannot, and no earlier revision could.
-    idle: bool,
+    pub(super) idle: bool,
+    /// Its account does not let it act: nothing is done for it.
+    pub(super) withheld: bool,
+    /// Its account is gone while it runs, and perhaps its namespace goes too.
+    pub(super) bereft: bool,
     /// Its ConfigMap is not there any more: it only removes what it made.
     pub(super) gone: bool,
     pub(super) running: Option<Running>,
@@ -121,8 +129,9 @@ pub(super) struct Loaded {
     pub(super) definitions: BTreeMap<String, String>,
     /// What the account may not do.
     pub(super) missing: Vec<String>,
-    /// Whether that was found out.
+    /// Whether that was found out, and what it may.
     pub(super) reviewed: bool,
+    pub(super) may: Option<Within>,
     /// Whether there is a time set to ask again for what is missing.
     pub(super) review_due: bool,
     /// Whether something was refused that was allowed before, and when it was asked again last.
@@ -159,12 +168,15 @@ impl Loaded {
             counts: Arc::default(),
             read: false,
             idle: false,
+            withheld: false,
+            bereft: false,
             gone: false,
             running: None,
             upcoming: None,
             definitions: BTreeMap::new(),
             missing: Vec::new(),
             reviewed: false,
+            may: None,
             review_due: false,
             doubted: false,
             asked_at: None,
@@ -250,6 +262,10 @@ impl Hub {
         if !self.settings.namespaces.is_empty() && !self.settings.namespaces.contains(&name.namespace) {
             return;
         }
+        if door::is_too_much(live) {
+            self.is_too_much(&name, live);
+            return;
+        }
         let account = live.annotation(ACCOUNT_ANNOTATION).unwrap_or("default").to_owned();
         let identity = Identity::Account { namespace: name.namespace.clone(), name: account };
         let held = [live.body.get("data"), live.body.get("binaryData")];
@@ -271,21 +287,53 @@ impl Hub {
             }
             return;
         }
+        if !self.may_act(&name) {
+            return;
+        }
+        let Some(loaded) = self.blueprints.get_mut(&name) else { return };
         tracing::info!(blueprint = %name, "a blueprint is read");
         loaded.sources = sources;
         loaded.number = number;
         loaded.counts = Arc::default();
         loaded.idle = false;
-        let (compiler, post, live) = (self.compiler.clone(), self.post.clone(), live.clone());
-        let reading = self.settings.machine.spawn_blocking(move || match files::read(&live.body) {
+        let (readers, post, live) = (self.readers.clone(), self.post.clone(), live.clone());
+        let counts = Arc::downgrade(&loaded.counts);
+        let read = move |compiler: &dyn Compiler| match files::read(&live.body) {
             Ok(files) => compiler.compile(&identity, &files),
             Err(why) => unreadable(&why),
-        });
+        };
         tokio::spawn(async move {
-            if let Ok(verdict) = reading.await {
+            // Other files may be there when its turn comes.
+            let wanted = || counts.strong_count() > 0;
+            if let Some(verdict) = readers.read(&name.namespace, wanted, read).await {
                 let _ended = post.send(Event::Compiled(name, number, Box::new(verdict))).await;
             }
         });
+    }
+
+    /// The namespace of a blueprint has too many, or too large ones: it is not read. What runs of it runs on.
+    fn is_too_much(&mut self, name: &BlueprintName, live: &Live) {
+        let message = format!(
+            "the blueprints of the namespace {} are more than {}, or have more than {} MiB together: this one is not read",
+            name.namespace,
+            door::MAX_BLUEPRINTS,
+            door::MAX_BYTES >> 20
+        );
+        if let Some(loaded) = self.blueprints.get_mut(name) {
+            if loaded.problems.iter().any(|it| it.code == TOO_MUCH) {
+                return;
+            }
+            let (terminating, finalizers) = (live.terminating, live.finalizers.clone());
+            loaded.live = Arc::new(Live { terminating, finalizers, ..(*loaded.live).clone() });
+            loaded.sources = no_sources();
+            let (code, place) = (TOO_MUCH.to_owned(), String::new());
+            let hint = "delete some of them, or have them in other namespaces".to_owned();
+            loaded.problems.push(Problem { code, place, message: message.clone(), hint, error: true });
+            self.report_soon();
+        }
+        let message = format!("{TOO_MUCH}: {message}");
+        let event = Told { about: None, reason: "Broken".to_owned(), message, warning: true };
+        self.beside.teller.tell(reference(live), event);
     }
 
     /// Reads a blueprint again that is as it was.
@@ -309,6 +357,8 @@ impl Hub {
                 let _ended = post.send(Event::ReadAgain(name, number)).await;
             });
         }
+        self.tell_if_slowed(name);
+        let Some(loaded) = self.blueprints.get_mut(name) else { return };
         let news = broken(&verdict).filter(|_| !loaded.report.has(&verdict.problems));
         loaded.problems = verdict.problems;
         loaded.read = true;
@@ -418,6 +468,8 @@ impl Hub {
         if loaded.identity != account && !loaded.gone {
             // Whoever may do something now is not who could before: its instances begin anew.
             loaded.identity = account;
+            loaded.may = None;
+            loaded.reviewed = false;
             for id in self.instances.of_blueprint(name) {
                 self.end(id);
             }

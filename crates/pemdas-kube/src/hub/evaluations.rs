@@ -13,7 +13,10 @@ use pemdas_core::{
 };
 use tokio::sync::mpsc;
 
-use super::{Event, Hub, InstanceId};
+use super::{
+    Event, Hub, InstanceId,
+    blueprints::{BlueprintName, reference},
+};
 use crate::{
     compile::Evaluate,
     machine::Machine,
@@ -27,6 +30,9 @@ const QUEUE: usize = 100_000;
 
 /// Stopped evaluations that are remembered for an instance.
 const MAX_STOPPED: usize = 100;
+
+/// How long until it is told again that a namespace is slowed, in milliseconds.
+const TELL_AGAIN: u64 = 600_000;
 
 /// Questions of a blueprint that are asked alone because they had to be stopped.
 const MAX_SUSPECTS: usize = 1_000;
@@ -141,13 +147,42 @@ impl Hub {
             }
             instance.world.learn(Fact::Answered(question, answer));
         }
-        self.queue.push(&instance.blueprint, id);
+        let blueprint = instance.blueprint.clone();
+        self.queue.push(&blueprint, id);
+        self.tell_if_slowed(&blueprint);
         let Some(instance) = self.instances.get(id) else { return };
         for message in told {
             let reason = "Stopped".to_owned();
             self.tell(instance, Told { about: None, reason, message, warning: true });
         }
     }
+
+    /// Tells people now and then that a namespace uses more than its share, and so waits for others.
+    pub(super) fn tell_if_slowed(&mut self, name: &BlueprintName) {
+        let now = self.clock.now();
+        let used = self.compiler.used_by(&name.namespace);
+        let told = self.slowed.entry(name.namespace.clone()).or_default();
+        if used.slowed <= told.often || now < told.again {
+            return;
+        }
+        *told = Slowed { often: used.slowed, again: now + TELL_AGAIN };
+        let Some(loaded) = self.blueprints.get(name) else { return };
+        let message = format!(
+            "the blueprints of the namespace {} take more time to be evaluated than their share: others go first",
+            name.namespace
+        );
+        let event = Told { about: None, reason: "EvaluationSlowed".to_owned(), message, warning: true };
+        self.beside.teller.tell(reference(&loaded.live), event);
+    }
+}
+
+/// What people were told of a namespace that uses more than its share.
+#[derive(Debug, Default)]
+pub(super) struct Slowed {
+    /// How often it had been slowed.
+    often: u64,
+    /// When it may be told again.
+    again: u64,
 }
 
 #[cfg(test)]

@@ -369,11 +369,12 @@ impl Hub {
     }
 
     /// Whether an instance begins: not for a blueprint that is going or that does not serve the kind, unless it has begun
-    /// before.
+    /// before. What it made of a kind that another blueprint serves now it removes when the root goes.
     fn may_begin(&self, blueprint: &BlueprintName, root: &str, live: &Live, selected: bool) -> bool {
         let Some(loaded) = self.blueprints.get(blueprint) else { return false };
-        if !self.serves(blueprint, root) {
-            return false;
+        if !self.serves(blueprint, root, &live.key.namespace) {
+            let held = Finalizers::of(&instance_name(blueprint, root, &live.uid)).hold(live);
+            return live.terminating && held;
         }
         (selected && !loaded.is_going()) || self.has_traces(blueprint, root, live)
     }

@@ -133,6 +133,17 @@ impl Views {
         worst.unwrap_or(if seen.is_empty() && !any { Sight::Forbidden } else { Sight::Synced })
     }
 
+    /// How an identity sees a kind in a namespace; with none, in the whole cluster. Where it does not look it sees nothing.
+    pub(super) fn sight_in(&self, identity: &Identity, kind: &KindKey, namespace: Option<&str>) -> Sight {
+        let Some(lookout) = self.lookout(identity, kind) else { return Sight::Unsynced };
+        let namespace = namespace.filter(|_| lookout.is_narrow()).map(str::to_owned);
+        match lookout.places.get(&namespace) {
+            Some(Place::Watched(id)) => self.all.get(id).map_or(Sight::Unsynced, |it| it.sight),
+            Some(Place::Asking) => Sight::Unsynced,
+            Some(Place::Refused) | None => Sight::Forbidden,
+        }
+    }
+
     /// How an identity sees a kind wherever it looks.
     pub(super) fn sight_of_all(&self, identity: &Identity, kind: &KindKey) -> Sight {
         let places = self.lookout(identity, kind).into_iter().flat_map(|it| it.places.keys());
@@ -447,6 +458,9 @@ impl Hub {
             for instance in self.instances.of_blueprint(blueprint) {
                 self.tell_sight_to(instance, kind);
             }
+        }
+        if blueprints.iter().any(|it| self.contends_for(it, kind)) {
+            self.owners_changed();
         }
         // Whether all instances were seen may be known now.
         self.report_soon();

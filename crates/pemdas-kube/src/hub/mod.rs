@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | `views` | watches, and what was seen by them |
 //! | `lookouts` | who looks at which kind, through which watch |
+//! | `accounts` | who may act as which account |
 //! | `blueprints` | ConfigMaps that become programs |
 //! | `instances` | worlds: what each instance is shown |
 //! | `turn` | one turn of an instance: decide, evaluate, act |
@@ -19,6 +20,7 @@
 //! | `upcoming` | a revision that waits for its definitions |
 //! | `rest` | what is known of instances that nothing happens to |
 
+mod accounts;
 mod actions;
 mod beside;
 mod blueprints;
@@ -56,8 +58,10 @@ use tokio::{
 };
 
 use crate::{
+    access::Within,
     compile::{Compiled, Compiler, Verdict},
     crds::install::Standing,
+    gate::Readers,
     identity::{Clients, Identity},
     key::Keys,
     lease::Fence,
@@ -147,8 +151,10 @@ enum Event {
     LastGood(BlueprintName, u64, Option<Box<(Compiled, Kept)>>),
     /// How it stands with a definition, as a revision wants it.
     Definition(BlueprintName, String, String, Standing),
-    /// What an account may not do.
-    Reviewed(BlueprintName, Vec<String>),
+    /// What an account may not do, in sentences, and what it may.
+    Reviewed(BlueprintName, Vec<String>, Box<(Identity, Within)>),
+    /// The account of a blueprint is gone, and whether its namespace goes too.
+    Bereft(BlueprintName, bool),
     /// Time to ask again for what a blueprint was not allowed.
     Review(BlueprintName),
     /// Time to look again at a kind that was not served.
@@ -163,6 +169,7 @@ enum Event {
 pub struct Hub {
     clients: Clients,
     compiler: Arc<dyn Compiler>,
+    readers: Readers,
     settings: Settings,
     beside: Beside,
     ready: watch::Sender<Vec<String>>,
@@ -189,6 +196,8 @@ pub struct Hub {
     looked_for_remains: bool,
     /// By blueprint: whoever keeps and whoever prunes its revisions take turns.
     keeping: HashMap<BlueprintName, Arc<tokio::sync::Mutex<()>>>,
+    /// By namespace: what was told of how much it evaluates.
+    slowed: BTreeMap<String, evaluations::Slowed>,
 }
 
 impl Hub {
@@ -209,6 +218,7 @@ impl Hub {
                 let hub = Self {
                     clients: Clients::fenced(&client, settings.fence.clone(), held.epoch),
                     compiler: compiler.clone(),
+                    readers: Readers::new(settings.machine.clone(), compiler.clone()),
                     settings: settings.clone(),
                     beside: beside.clone(),
                     ready: ready.clone(),
@@ -231,6 +241,7 @@ impl Hub {
                     report_due: false,
                     looked_for_remains: false,
                     keeping: HashMap::new(),
+                    slowed: BTreeMap::new(),
                 };
                 // Whoever leads anew begins with lists of its own: nothing of an earlier lease is kept.
                 if hub.lead(inbox, &mut lease).await.is_err() {
@@ -320,7 +331,8 @@ impl Hub {
                     self.definition(&name, &revision, &crd, standing);
                 }
             }
-            Event::Reviewed(name, missing) => self.reviewed(name, missing),
+            Event::Reviewed(name, missing, may) => self.reviewed(name, missing, *may),
+            Event::Bereft(name, ends) => self.is_bereft(&name, ends),
             Event::Review(name) => self.review_again(&name),
             Event::Report => self.report(),
             Event::Reported(name, outcome) => self.reported(&name, &outcome),

@@ -1,9 +1,15 @@
 //! Which blueprint serves a kind: one owns it, a second is refused.
 //!
 //! A definition says who made it, and whoever looks after it is told ([`crate::crds::install`]). Where nobody of us made it, because
-//! all blueprints that own the kind wait for somebody's definition, the oldest ConfigMap owns it.
+//! all blueprints that own the kind wait for somebody's definition, the oldest ConfigMap has it, of those whose account may serve it.
+//! That is so for each namespace by itself: an account that may serve a kind in its own namespace keeps it from nobody elsewhere.
 
-use pemdas_core::blueprint::{Body, RootTarget};
+use std::collections::BTreeMap;
+
+use pemdas_core::{
+    blueprint::{Body, RootTarget},
+    world::{KindKey, Sight},
+};
 
 use super::{
     Hub,
@@ -23,7 +29,7 @@ pub(super) enum Judged {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Rival<'a> {
     Certain(&'a BlueprintName),
-    /// One of which nobody knows yet what runs, and so what it owns.
+    /// One of which nobody knows yet what runs, and so what it owns, or what its account may do.
     Possible(&'a BlueprintName),
     None,
 }
@@ -45,12 +51,18 @@ fn rival<'a>(
 }
 
 impl Loaded {
-    /// Whether it owns a kind as far as it knows itself.
-    fn owns(&self, crd: &str) -> Option<bool> {
-        let Some(running) = self.runs()? else { return Some(false) };
-        let owned = running.owned.values().any(|it| it == crd);
-        Some(owned && self.judged.get(crd) != Some(&Judged::Anothers))
+    /// The kind of a definition that it owns as far as it knows itself; nothing as long as nobody knows what runs.
+    fn owns(&self, crd: &str) -> Option<Option<KindKey>> {
+        let Some(running) = self.runs()? else { return Some(None) };
+        let owned = running.owned.iter().find(|(_, it)| *it == crd);
+        let owned = owned.filter(|_| self.judged.get(crd) != Some(&Judged::Anothers));
+        Some(owned.map(|(kind, _)| KindKey::new(&format!("{}/", parts(crd).1), kind)))
     }
+}
+
+/// The plural and the group of a definition's name.
+fn parts(crd: &str) -> (&str, &str) {
+    crd.split_once('.').unwrap_or((crd, ""))
 }
 
 impl Hub {
@@ -72,7 +84,7 @@ impl Hub {
     }
 
     /// Whether a blueprint serves objects of this root's kind now.
-    pub(super) fn serves(&self, blueprint: &BlueprintName, root: &str) -> bool {
+    pub(super) fn serves(&self, blueprint: &BlueprintName, root: &str, namespace: &str) -> bool {
         let Some(crd) = self.definition_of(blueprint, root) else { return true };
         let Some(loaded) = self.blueprints.get(blueprint) else { return false };
         // Nobody looks after the definitions of a blueprint that is gone.
@@ -82,7 +94,7 @@ impl Hub {
         if loaded.judged.get(crd) != Some(&Judged::Ours) {
             return false;
         }
-        match self.rival(blueprint, crd) {
+        match self.rival(blueprint, crd, Some(namespace)) {
             Rival::Certain(_) => false,
             // That matters only where nobody's mark decides.
             Rival::Possible(_) => !loaded.awaits(),
@@ -90,20 +102,84 @@ impl Hub {
         }
     }
 
-    /// Who owns a kind instead of this blueprint, where the definition does not say.
-    pub(super) fn rival(&self, blueprint: &BlueprintName, crd: &str) -> Rival<'_> {
+    /// Who owns a kind instead of this blueprint, where the definition does not say: in a namespace, or in the whole cluster.
+    pub(super) fn rival(&self, blueprint: &BlueprintName, crd: &str, namespace: Option<&str>) -> Rival<'_> {
         let Some((name, ours)) = self.blueprints.get_key_value(blueprint) else { return Rival::None };
         let others = self.blueprints.iter().filter(|(_, it)| !it.gone);
-        rival((ours.created(), name), others.map(|(name, it)| ((it.created(), name), it.owns(crd))))
+        let owns = |it: &Loaded| match it.owns(crd)? {
+            Some(kind) => self.may_serve(it, &kind, crd, namespace),
+            None => Some(false),
+        };
+        rival((ours.created(), name), others.map(|(name, it)| ((it.created(), name), owns(it))))
+    }
+
+    /// Whether an account sees the objects of a kind, and may do with them what its blueprint wants; nothing while that is not known.
+    fn may_serve(&self, loaded: &Loaded, kind: &KindKey, crd: &str, namespace: Option<&str>) -> Option<bool> {
+        let namespace = namespace.filter(|it| !it.is_empty());
+        match self.views.sight_in(&loaded.identity, kind, namespace) {
+            Sight::Synced => {
+                let (plural, group) = parts(crd);
+                loaded.may.as_ref()?.allows(group, plural, namespace)
+            }
+            Sight::Forbidden => Some(false),
+            Sight::Unsynced | Sight::NoSuchKind => None,
+        }
+    }
+
+    /// Whether a blueprint is one of several that own a kind.
+    pub(super) fn contends_for(&self, blueprint: &BlueprintName, kind: &KindKey) -> bool {
+        let owned = |it: &Loaded| it.running.as_ref()?.owned.get(&kind.kind).cloned();
+        let Some(crd) = self.blueprints.get(blueprint).and_then(owned) else { return false };
+        parts(&crd).1 == kind.group && self.owners_of(&crd) > 1
+    }
+
+    fn owners_of(&self, crd: &str) -> usize {
+        let owned = self.blueprints.values().filter_map(|it| it.running.as_ref());
+        owned.filter(|it| it.owned.values().any(|it| it == crd)).count()
     }
 
     /// A kind may have another owner now.
     pub(super) fn owners_changed(&mut self) {
+        self.end_unserved();
         let names: Vec<_> = self.blueprints.keys().cloned().collect();
         for name in names {
             self.begin_passed_over(&name);
         }
         self.report_soon();
+    }
+
+    /// Whoever comes first serves the roots of a kind from now on: the instances that others have of them end. What is being removed
+    /// is removed by who made it.
+    fn end_unserved(&mut self) {
+        let mut owners: BTreeMap<&String, u32> = BTreeMap::new();
+        let running = self.blueprints.values().filter_map(|it| it.running.as_ref());
+        running.flat_map(|it| it.owned.values()).for_each(|it| *owners.entry(it).or_default() += 1);
+        let mut lost: BTreeMap<BlueprintName, Vec<_>> = BTreeMap::new();
+        for (name, loaded) in self.blueprints.iter().filter(|(_, it)| !it.gone) {
+            let Some(running) = &loaded.running else { continue };
+            if !running.owned.values().any(|it| owners.get(it).is_some_and(|it| *it > 1)) {
+                continue;
+            }
+            for id in self.instances.of_blueprint(name) {
+                let Some(instance) = self.instances.get(id) else { continue };
+                let root = &instance.world.root;
+                if root.live.as_ref().is_none_or(|it| it.terminating) {
+                    continue;
+                }
+                let Some(crd) = self.definition_of(name, &instance.root) else { continue };
+                if matches!(self.rival(name, crd, Some(&root.key.namespace)), Rival::Certain(_)) {
+                    lost.entry(name.clone()).or_default().push(id);
+                }
+            }
+        }
+        for (name, ids) in lost {
+            tracing::warn!(blueprint = %name, instances = ids.len(), "another blueprint serves a kind from now on");
+            ids.into_iter().for_each(|id| self.end(id));
+            // They are passed over now: if the kind comes back, so do they.
+            if let Some(identity) = self.blueprints.get(&name).map(|it| it.identity.clone()) {
+                self.begin_roots(&name, &identity);
+            }
+        }
     }
 
     /// Looks again at the roots that started nothing, if there are any.

@@ -24,7 +24,7 @@ use super::{
     rollout,
 };
 use crate::{
-    compile::Compiled,
+    compile::{Compiled, Compiler},
     identity::Identity,
     revisions::{self, Revisions},
 };
@@ -101,8 +101,7 @@ impl Hub {
 
     fn read_past(&self, name: BlueprintName, revision: String, identity: Identity) {
         let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
-        let (compiler, post) = (self.compiler.clone(), self.post.clone());
-        let machine = self.settings.machine.clone();
+        let (readers, post) = (self.readers.clone(), self.post.clone());
         tokio::spawn(async move {
             let mut pause = 1;
             let content = loop {
@@ -122,9 +121,9 @@ impl Hub {
             let compiled = match content {
                 None => None,
                 Some(content) => {
-                    let reading = machine
-                        .spawn_blocking(move || compiler.compile(&identity, &content.sources).compiled);
-                    reading.await.ok().flatten()
+                    let read =
+                        move |compiler: &dyn Compiler| compiler.compile(&identity, &content.sources).compiled;
+                    readers.read(&name.namespace, || true, read).await.flatten()
                 }
             };
             let _ended = post.send(Event::Past(name, revision, compiled.map(Box::new))).await;
@@ -139,6 +138,9 @@ impl Hub {
         compiled: Option<Box<Compiled>>,
     ) {
         let Some(loaded) = self.blueprints.get(name) else { return };
+        if !matches!(loaded.past.get(&revision), Some(Past::Reading)) {
+            return;
+        }
         let identity = loaded.identity.clone();
         let past = match compiled {
             None => {
@@ -177,7 +179,7 @@ impl Hub {
         let name = BlueprintName::new(&live.key.namespace, &live.key.name);
         let Some(loaded) = self.blueprints.get_mut(&name) else { return };
         tracing::info!(blueprint = %name, "a blueprint is gone");
-        if loaded.running.is_none() {
+        if loaded.running.is_none() && !loaded.withheld {
             self.forget(&name);
             return;
         }
@@ -255,7 +257,11 @@ impl Hub {
             loaded.is_gone();
             loaded.number = number;
             self.blueprints.insert(name.clone(), loaded);
-            self.find_last_good(&name, number, &identity, None);
+            if self.may_act(&name) {
+                self.find_last_good(&name, number, &identity, None);
+            } else if let Some(loaded) = self.blueprints.get_mut(&name) {
+                loaded.withheld = true;
+            }
         }
     }
 

@@ -180,7 +180,7 @@ impl Hub {
         let mut found: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         for (name, loaded) in &self.blueprints {
             for crd in loaded.running.iter().flat_map(|it| it.owned.values()) {
-                let text = match self.rival(name, crd) {
+                let text = match self.rival(name, crd, Some(&name.namespace)) {
                     Rival::Certain(rival) => format!("the kind of {crd} belongs to the blueprint {rival}"),
                     // That takes a moment at a start; where it has no end, somebody has to know.
                     Rival::Possible(rival)

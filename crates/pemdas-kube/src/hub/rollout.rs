@@ -25,7 +25,7 @@ use super::{
     instances::{Instance, Standing},
 };
 use crate::{
-    compile::Compiled,
+    compile::{Compiled, Compiler},
     identity::Identity,
     revisions::{Revisions, Trouble},
 };
@@ -181,9 +181,8 @@ impl Hub {
 
     fn read_earlier(&self, name: BlueprintName, revision: String, identity: Identity) {
         let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
-        let (compiler, post, library) =
-            (self.compiler.clone(), self.post.clone(), self.beside.library.clone());
-        let machine = self.settings.machine.clone();
+        let (readers, post, library) =
+            (self.readers.clone(), self.post.clone(), self.beside.library.clone());
         tokio::spawn(async move {
             let mut pause = 1;
             let found = loop {
@@ -205,8 +204,9 @@ impl Hub {
             let compiled = match found {
                 None => None,
                 Some((_, content)) => {
-                    let read = move || compiler.compile(&identity, &content.sources).compiled;
-                    machine.spawn_blocking(read).await.ok().flatten()
+                    let read =
+                        move |compiler: &dyn Compiler| compiler.compile(&identity, &content.sources).compiled;
+                    readers.read(&name.namespace, || true, read).await.flatten()
                 }
             };
             let of = Revision { name: revision, ordinal };

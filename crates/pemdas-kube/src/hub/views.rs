@@ -11,6 +11,7 @@ use tokio::{sync::mpsc, task::AbortHandle};
 
 use super::{Event, Hub, blueprints::BlueprintName, lookouts::Lookout};
 use crate::{
+    door::{Door, Shares},
     identity::Identity,
     ledgers::LEDGER_LABEL,
     resource::{Resource, Unserved},
@@ -19,6 +20,8 @@ use crate::{
 
 /// How long until a kind that is not served is looked for again.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// How long until it is looked again what there is room for.
+const LIST_AGAIN: Duration = Duration::from_secs(30);
 /// The label of ConfigMaps that are blueprints.
 pub(crate) const BLUEPRINT_LABEL: &str = "pemdas.dev/blueprint";
 
@@ -35,6 +38,8 @@ pub(super) enum Purpose {
     Ledgers,
     /// Namespaces, for those that are ending.
     Namespaces,
+    /// ServiceAccounts, which say who may act as them.
+    Accounts,
     /// What blueprints speak of.
     Objects,
 }
@@ -63,6 +68,8 @@ pub(super) struct View {
     /// How often its watch was started: what an earlier one still says does not count.
     starts: u32,
     task: Option<AbortHandle>,
+    /// What is kept of each object.
+    door: Door,
 }
 
 impl Drop for View {
@@ -174,6 +181,7 @@ impl Views {
             listed: 0,
             starts: 0,
             task: None,
+            door: Door::Open,
         };
         self.all.insert(id, view);
         id
@@ -195,7 +203,12 @@ impl Hub {
         if places.is_empty() {
             places.push(None);
         }
-        for (purpose, kind) in [(Purpose::Ledgers, "Secret"), (Purpose::Blueprints, "ConfigMap")] {
+        let own = [
+            (Purpose::Accounts, "ServiceAccount"),
+            (Purpose::Ledgers, "Secret"),
+            (Purpose::Blueprints, "ConfigMap"),
+        ];
+        for (purpose, kind) in own {
             for place in &places {
                 self.watch_own_in(purpose, kind, place.clone());
             }
@@ -204,6 +217,14 @@ impl Hub {
 
     fn watch_own_in(&mut self, purpose: Purpose, kind: &str, place: Option<String>) {
         let id = self.views.add(&Identity::Pemdas, purpose, "v1", KindKey::new("v1", kind), place);
+        if let Some(view) = self.views.all.get_mut(&id) {
+            view.door = match purpose {
+                Purpose::Accounts => Door::Accounts,
+                Purpose::Ledgers => Door::Ledgers(self.settings.keys.seal.clone()),
+                Purpose::Blueprints => Door::Blueprints(Shares::default()),
+                Purpose::Namespaces | Purpose::Objects => Door::Open,
+            };
+        }
         self.find(id);
     }
 
@@ -269,10 +290,10 @@ impl Hub {
         let labels = match view.purpose {
             Purpose::Blueprints => Some(BLUEPRINT_LABEL.to_owned()),
             Purpose::Ledgers => Some(LEDGER_LABEL.to_owned()),
-            Purpose::Namespaces | Purpose::Objects => None,
+            Purpose::Namespaces | Purpose::Accounts | Purpose::Objects => None,
         };
-        let metadata_only = view.metadata_only || view.purpose == Purpose::Namespaces;
-        let watched = Watched { resource, namespace: view.namespace.clone(), labels, metadata_only };
+        let metadata_only = view.metadata_only || matches!(view.purpose, Purpose::Namespaces | Purpose::Accounts);
+        let watched = Watched { resource, namespace: view.namespace.clone(), labels, metadata_only, door: view.door.clone() };
         let client = self.clients.of(&view.carrier);
         view.starts += 1;
         let start = view.starts;
@@ -295,6 +316,18 @@ impl Hub {
             self.sight(id, Sight::Synced);
             self.listed(id);
         }
+    }
+
+    /// Somebody who was refused at the door may come in now: a little later, everything is listed again.
+    fn look_for_room(&self, id: ViewId) {
+        if self.views.get(id).is_none_or(|it| !it.door.has_room_again()) {
+            return;
+        }
+        let post = self.post.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(LIST_AGAIN).await;
+            let _ended = post.send(Event::LookAgain(id)).await;
+        });
     }
 
     /// How a kind can be seen changed: everybody who uses it has to know.
@@ -348,7 +381,11 @@ impl Hub {
                 if view.purpose == Purpose::Objects {
                     self.carrier_refused(id);
                 } else {
+                    let accounts = view.purpose == Purpose::Accounts;
                     self.sight(id, Sight::Forbidden);
+                    if accounts {
+                        self.accounts_listed();
+                    }
                 }
             }
             News::Unserved => {
@@ -376,16 +413,20 @@ impl Hub {
         if read.is_none() {
             tracing::warn!(kind = %view.kind, name = unread.key.name, "an object cannot be read");
         }
-        read.map(Arc::new)
+        read.map(|it| Arc::new(view.door.admit(it)))
     }
 
     fn seen(&mut self, id: ViewId, live: &Arc<Live>) {
         let Some(view) = self.views.all.get_mut(&id) else { return };
         let old = view.store(live);
         match view.purpose {
-            Purpose::Blueprints => self.blueprint_seen(live),
+            Purpose::Blueprints => {
+                self.blueprint_seen(live);
+                self.look_for_room(id);
+            }
             Purpose::Ledgers => self.ledger_seen(live),
             Purpose::Namespaces => self.namespace_seen(live),
+            Purpose::Accounts => self.account_seen(live, old.as_deref()),
             Purpose::Objects => self.object_seen(id, live, old.as_deref()),
         }
     }
@@ -393,10 +434,15 @@ impl Hub {
     fn gone(&mut self, id: ViewId, key: &ObjectKey, version: u64) {
         let Some(view) = self.views.all.get_mut(&id) else { return };
         let old = view.remove(key);
+        view.door.gone(key);
         match (view.purpose, old) {
-            (Purpose::Blueprints, Some(old)) => self.blueprint_gone(&old),
+            (Purpose::Blueprints, Some(old)) => {
+                self.blueprint_gone(&old);
+                self.look_for_room(id);
+            }
             (Purpose::Ledgers, Some(old)) => self.ledger_gone(&old),
             (Purpose::Namespaces, _) => {}
+            (Purpose::Accounts, old) => old.iter().for_each(|it| self.account_gone(it)),
             (_, old) => self.object_gone(id, key, version, old.as_deref()),
         }
     }
@@ -408,6 +454,7 @@ impl Hub {
         match view.purpose {
             Purpose::Ledgers => self.ledgers_listed(),
             Purpose::Blueprints => self.look_for_remains(),
+            Purpose::Accounts => self.accounts_listed(),
             Purpose::Namespaces => {}
             // What was passed over while nothing was known of its objects is looked at again.
             Purpose::Objects => users.iter().for_each(|it| self.begin_passed_over(it)),
@@ -418,6 +465,14 @@ impl Hub {
     pub(super) fn knows_ledgers(&self, namespace: &str) -> bool {
         let mut ledgers = self.views.all.values().filter(|it| it.purpose == Purpose::Ledgers);
         ledgers.any(|it| it.shows(namespace) && it.sight == Sight::Synced)
+    }
+
+    /// How the ServiceAccounts of a namespace are seen, and one of them.
+    pub(super) fn account(&self, namespace: &str, name: &str) -> (Sight, Option<&Arc<Live>>) {
+        let key = ObjectKey::new(KindKey::new("v1", "ServiceAccount"), namespace.to_owned(), name.to_owned());
+        let mut views = self.views.all.values();
+        let view = views.find(|it| it.purpose == Purpose::Accounts && it.shows(namespace));
+        view.map_or((Sight::Unsynced, None), |it| (it.sight, it.objects.get(&key)))
     }
 
     /// Whether all ledgers are listed.

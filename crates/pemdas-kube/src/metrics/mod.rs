@@ -4,7 +4,7 @@
 
 mod requests;
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use prometheus_client::{
     encoding::{EncodeLabelSet, EncodeLabelValue, text::encode},
@@ -13,6 +13,8 @@ use prometheus_client::{
 };
 
 pub use requests::{CountRequests, Counted};
+
+use crate::compile::Used;
 
 /// All that is counted. Clones count together.
 #[derive(Debug, Clone)]
@@ -26,6 +28,10 @@ pub struct Metrics {
     instances: Family<InstanceLabels, Gauge>,
     leading: Gauge,
     events_dropped: Counter,
+    worker_milliseconds: Family<NamespaceLabels, Gauge>,
+    evaluations_waiting: Family<NamespaceLabels, Gauge>,
+    evaluations_refused: Family<NamespaceLabels, Gauge>,
+    evaluations_slowed: Family<NamespaceLabels, Gauge>,
 }
 
 /// What one pass over an instance came to.
@@ -89,6 +95,11 @@ struct InstanceLabels {
     state: InstanceState,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct NamespaceLabels {
+    namespace: String,
+}
+
 impl Default for Metrics {
     fn default() -> Self {
         Self::new()
@@ -109,6 +120,10 @@ impl Metrics {
             instances: Family::default(),
             leading: Gauge::default(),
             events_dropped: Counter::default(),
+            worker_milliseconds: Family::default(),
+            evaluations_waiting: Family::default(),
+            evaluations_refused: Family::default(),
+            evaluations_slowed: Family::default(),
         };
         let mut registry = Registry::with_prefix("pemdas");
         registry.register("reconciles", "Passes over an instance", metrics.reconciles.clone());
@@ -127,6 +142,19 @@ impl Metrics {
             "Events that were not sent, to spare the API server",
             metrics.events_dropped.clone(),
         );
+        let shares = [
+            ("worker_milliseconds", "Time of workers that evaluate, by namespace", &metrics.worker_milliseconds),
+            ("evaluations_waiting", "Evaluations that wait for a worker", &metrics.evaluations_waiting),
+            ("evaluations_refused", "Evaluations that found no place to wait", &metrics.evaluations_refused),
+            (
+                "evaluations_slowed",
+                "How often others went before, because a namespace had used more than its share",
+                &metrics.evaluations_slowed,
+            ),
+        ];
+        for (name, help, family) in shares {
+            registry.register(name, help, family.clone());
+        }
         metrics.registry = Arc::new(registry);
         metrics
     }
@@ -184,6 +212,24 @@ impl Metrics {
         self.leading.set(i64::from(leads));
     }
 
+    /// What namespaces used of the workers: nothing is told of others any more.
+    pub fn shared(&self, used: &BTreeMap<String, Used>) {
+        let families = [
+            &self.worker_milliseconds,
+            &self.evaluations_waiting,
+            &self.evaluations_refused,
+            &self.evaluations_slowed,
+        ];
+        families.iter().for_each(|it| it.clear());
+        for (namespace, used) in used {
+            let labels = NamespaceLabels { namespace: namespace.clone() };
+            let values = [used.millis, used.waiting, used.refused, used.slowed];
+            for (family, value) in families.iter().zip(values) {
+                family.get_or_create(&labels).set(i64::try_from(value).unwrap_or(i64::MAX));
+            }
+        }
+    }
+
     /// An Event was not sent.
     pub fn event_dropped(&self) {
         self.events_dropped.inc();
@@ -211,7 +257,7 @@ impl Metrics {
 
 #[cfg(test)]
 mod tests {
-    use super::{Evaluated, InstanceState, Metrics, Outcome};
+    use super::{Evaluated, InstanceState, Metrics, Outcome, Used};
 
     #[test]
     fn what_is_counted_can_be_read() {
@@ -223,6 +269,8 @@ mod tests {
         metrics.queued(7);
         metrics.leads(true);
         metrics.event_dropped();
+        let used = Used { millis: 1_500, slowed: 3, ..Used::default() };
+        metrics.shared(&[("n".to_owned(), used)].into());
         metrics.moved("n/one", None, Some(InstanceState::reconciling));
         metrics.moved("n/one", Some(InstanceState::reconciling), Some(InstanceState::ready));
         let text = metrics.text();
@@ -233,6 +281,8 @@ mod tests {
             "pemdas_queue_depth 7",
             "pemdas_leading 1",
             "pemdas_events_dropped_total 1",
+            "pemdas_worker_milliseconds{namespace=\"n\"} 1500",
+            "pemdas_evaluations_slowed{namespace=\"n\"} 3",
             "pemdas_instances{blueprint=\"n/one\",state=\"reconciling\"} 0",
             "pemdas_instances{blueprint=\"n/one\",state=\"ready\"} 1",
         ] {

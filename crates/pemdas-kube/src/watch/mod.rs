@@ -24,10 +24,8 @@ use self::{
     line::{Line, What},
     pace::LASTED,
 };
-use crate::{live::Object, resource::Resource};
+use crate::{door::Door, live::Object, resource::Resource};
 
-/// How many objects one page of a list has.
-const PAGE: u32 = 2_000;
 /// How long a page may take to arrive, to its end.
 const PAGE_PATIENCE: Duration = Duration::from_secs(120);
 /// How long the server lets one watch last.
@@ -63,6 +61,8 @@ pub struct Watched {
     pub labels: Option<String>,
     /// Without bodies.
     pub metadata_only: bool,
+    /// What is kept of each object.
+    pub door: Door,
 }
 
 /// Watches until nobody listens any more.
@@ -229,7 +229,7 @@ impl Follower<'_> {
 
     /// Everything there is, page by page, and as of which version. A quorum list: a new leader must not decide on what an old cache says.
     async fn list(&self) -> Result<(Vec<Live>, String), Trouble> {
-        let mut params = ListParams::default().limit(PAGE);
+        let mut params = ListParams::default().limit(self.watched.door.page());
         params.label_selector.clone_from(&self.watched.labels);
         let mut found = Vec::new();
         loop {
@@ -244,7 +244,8 @@ impl Follower<'_> {
             let resource = &self.watched.resource;
             let items = page.items.into_iter().flatten();
             // Put away at once: a list is of everything there is, and each instance looks at its own when its turn comes.
-            found.extend(items.filter_map(|it| Some(it.of(resource).live(&resource.kind)?.packed())));
+            let kept = |it: Object| Some(self.watched.door.admit(it.of(resource).live(&resource.kind)?).packed());
+            found.extend(items.filter_map(kept));
             params.continue_token = page.metadata.continue_.filter(|it| !it.is_empty());
             if mutant!(FirstPageOnly) {
                 found.truncate(1);
@@ -297,7 +298,7 @@ mod tests {
     use kube::{Client, client::Body};
     use tokio::sync::mpsc;
 
-    use super::{News, Watched, follow};
+    use super::{Door, News, Watched, follow};
     use crate::resource::Resource;
 
     /// The accident that this prevents: a connection that died in the middle of a list was waited for until the next restart.
@@ -316,6 +317,7 @@ mod tests {
             namespace: None,
             labels: None,
             metadata_only: false,
+            door: Door::Open,
         };
         tokio::spawn(follow(Client::new(service, "default"), watched, sender));
         for _ in 0..2 {

@@ -98,9 +98,13 @@ impl Place<'_> {
 
     fn api_server(&self, pki: &Pki) -> Result<Command> {
         let policy = self.folder.join("audit-policy.json");
-        // One event a request, when it has been answered: a count by user, verb and resource costs nothing more.
+        // One event a request, when it has been answered: a count by user, verb and resource costs nothing more. Of what operators
+        // patch, it has the body as well.
+        let patches = json!({
+            "level": "Request", "verbs": ["patch"], "userGroups": ["system:serviceaccounts:pemdas-system"],
+        });
         let rules = json!({ "apiVersion": "audit.k8s.io/v1", "kind": "Policy",
-            "omitStages": ["RequestReceived"], "rules": [{ "level": "Metadata" }] });
+            "omitStages": ["RequestReceived"], "rules": [patches, { "level": "Metadata" }] });
         std::fs::write(&policy, rules.to_string()).doing(|| format!("write {}", policy.display()))?;
         let file = |flag: &str, path: PathBuf| format!("--{flag}={}", path.display());
         let mut server = self.program("kube-apiserver")?;

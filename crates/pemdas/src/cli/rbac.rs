@@ -212,6 +212,6 @@ impl Rbac {
 
 fn list(whom: &Whom, roles: &[Role]) -> String {
     let objects: Vec<Value> =
-        whom.service_account().into_iter().chain(roles.iter().flat_map(Role::objects)).collect();
+        std::iter::once(whom.service_account()).chain(roles.iter().flat_map(Role::objects)).collect();
     format!("{:#}\n", json!({ "apiVersion": "v1", "kind": "List", "items": objects }))
 }

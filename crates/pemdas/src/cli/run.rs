@@ -19,7 +19,7 @@ use tracing_subscriber::EnvFilter;
 use super::{Outcome, cluster::Cluster, could_not_run};
 use crate::{
     footprint,
-    operate::{Operation, Wanted, Workers},
+    operate::{Operation, WORKERS, Wanted, Workers},
     serve::{self, Pages},
     terminal::Colour,
 };
@@ -50,6 +50,9 @@ pub(super) struct Run {
     /// How many seconds pass between two questions to a Service whose response is a status
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     report_every: u64,
+    /// How many workers evaluate blueprints; those of one namespace have at most all but one of them
+    #[arg(long, value_name = "COUNT", default_value_t = WORKERS as u64, value_parser = clap::value_parser!(u64).range(1..=64))]
+    workers: u64,
     /// How the log is written
     #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
     log_format: LogFormat,
@@ -68,7 +71,7 @@ enum LogFormat {
 impl Run {
     pub(super) fn run(&self, colour: Colour) -> Outcome {
         self.log(colour);
-        let workers = match Workers::new() {
+        let workers = match Workers::of(usize::try_from(self.workers).unwrap_or(WORKERS)) {
             Ok(workers) => workers,
             Err(why) => return could_not_run(&format!("this program cannot find itself: {why}"), None),
         };
@@ -84,6 +87,7 @@ impl Run {
             alone: true,
             listen: None,
             report_every: 1,
+            workers: WORKERS as u64,
             log_format: LogFormat::Text,
             cluster,
         }
@@ -128,7 +132,7 @@ impl Run {
         };
         let (ready, waits_for) = watch::channel(vec!["the operator starts".to_owned()]);
         let (stop_serving, stopped_serving) = oneshot::channel::<()>();
-        let serving = match self.serve(metrics, waits_for, stopped_serving).await {
+        let serving = match self.serve(metrics, &workers, waits_for, stopped_serving).await {
             Ok(serving) => serving,
             Err(why) => return could_not_run(&format!("the address cannot be served: {why}"), None),
         };
@@ -158,14 +162,19 @@ impl Run {
     async fn serve(
         &self,
         metrics: &Metrics,
+        workers: &Workers,
         waits_for: watch::Receiver<Vec<String>>,
         stop: oneshot::Receiver<()>,
     ) -> std::io::Result<Option<tokio::task::JoinHandle<std::io::Result<()>>>> {
         let Some(address) = self.listen else { return Ok(None) };
         let listener = TcpListener::bind(address).await?;
         tracing::info!(address = %listener.local_addr()?, "health and metrics are served");
-        let metrics = metrics.clone();
-        let pages = Pages { waits_for, metrics: Arc::new(move || metrics.text()) };
+        let (metrics, workers) = (metrics.clone(), workers.clone());
+        let text = move || {
+            metrics.shared(&workers.used());
+            metrics.text()
+        };
+        let pages = Pages { waits_for, metrics: Arc::new(text) };
         let stopped = async { drop(stop.await) };
         Ok(Some(tokio::spawn(serve::serve(listener, pages, stopped))))
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use pemdas_core::diagnostic::Diagnostic;
+use pemdas_core::{diagnostic::Diagnostic, rights::consent::BLUEPRINTS_ANNOTATION};
 use serde_json::{Value, json};
 
 use super::{
@@ -122,8 +122,11 @@ impl Play {
             }
         }
         let accounts = objects.iter().filter(|(file, it)| file == ACCESS && it["kind"] == "ServiceAccount");
-        let account = accounts.filter_map(|(_, it)| it["metadata"]["name"].as_str()).next();
-        Ok(Self { given, account: account.map(str::to_owned), objects, script })
+        let account = accounts.filter_map(|(_, it)| it["metadata"]["name"].as_str()).next().map(str::to_owned);
+        if account.is_none() {
+            objects.insert(0, (ACCESS.to_owned(), own_account()));
+        }
+        Ok(Self { given, account, objects, script })
     }
 
     /// Whether anything is there that could be an instance.
@@ -137,12 +140,22 @@ impl Play {
     }
 }
 
-/// The ConfigMap that a blueprint is.
+/// The account that a blueprint acts as which comes with none.
+const OWN_ACCOUNT: &str = "blueprint";
+
+/// This account, which lets it.
+pub(crate) fn own_account() -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ServiceAccount",
+        "metadata": {
+            "name": OWN_ACCOUNT, "namespace": "default", "annotations": { BLUEPRINTS_ANNOTATION: "*" },
+        },
+    })
+}
+
+/// The ConfigMap that a blueprint is; it acts as the account that was given, or as its own.
 pub(crate) fn config_map(name: &str, files: &BTreeMap<String, String>, account: Option<&str>) -> Value {
-    let annotations = match account {
-        Some(account) => json!({ "pemdas.dev/service-account": account }),
-        None => json!({}),
-    };
+    let annotations = json!({ "pemdas.dev/service-account": account.unwrap_or(OWN_ACCOUNT) });
     json!({
         "apiVersion": "v1", "kind": "ConfigMap", "data": files,
         "metadata": {

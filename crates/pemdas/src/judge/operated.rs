@@ -17,7 +17,7 @@ use super::{
     outcome::{self, Fate, Outcome, Run, Slot, key_of, normal},
 };
 use crate::{
-    demo::play::config_map,
+    demo::play::{config_map, own_account},
     trial::{
         arena::{Arena, Lived},
         journal::Journal,
@@ -127,6 +127,7 @@ impl<'d> Played<'d> {
         for object in &self.draft.around {
             made(person.apply(object))?;
         }
+        made(person.apply(&own_account()))?;
         made(person.apply(&blueprint(self.draft)))?;
         self.settle(host).await?;
         made(person.create(root))

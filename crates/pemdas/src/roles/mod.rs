@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pemdas_core::{
     program::{Program, Revision},
-    rights::{Reach, Right, Rights, Rule, Served, Setting, is_given, rights, rules},
+    rights::{consent::BLUEPRINTS_ANNOTATION, Reach, Right, Rights, Rule, Served, Setting, is_given, rights, rules},
 };
 use serde_json::{Value, json};
 
@@ -119,13 +119,14 @@ impl Whom {
         within
     }
 
-    /// The account, unless it is one that is there anyway.
-    pub(crate) fn service_account(&self) -> Option<Value> {
-        (self.account != "default").then(|| {
-            json!({
-                "apiVersion": "v1", "kind": "ServiceAccount",
-                "metadata": { "name": self.account, "namespace": self.namespace },
-            })
+    /// The account, which says that the blueprint may act as it.
+    pub(crate) fn service_account(&self) -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": {
+                "name": self.account, "namespace": self.namespace,
+                "annotations": { BLUEPRINTS_ANNOTATION: self.name },
+            },
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use pemdas_core::rights::Rule;
+use pemdas_core::rights::{Rule, consent::BLUEPRINTS_ANNOTATION};
 
 use super::{AGGREGATED, Role, Whom};
 
@@ -11,14 +11,13 @@ const WIDTH: usize = 128;
 
 /// The account and its roles, as YAML.
 pub(crate) fn manifest(whom: &Whom, blueprint: &str, roles: &[Role]) -> String {
-    let mut documents = Vec::new();
-    if whom.service_account().is_some() {
-        documents.push(format!(
-            "apiVersion: v1\nkind: ServiceAccount\nmetadata: {{ name: {}, namespace: {} }}\n",
-            scalar(&whom.account),
-            scalar(&whom.namespace),
-        ));
-    }
+    let mut documents = vec![format!(
+        "# The account says that this blueprint may act as it.\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  \
+         name: {}\n  namespace: {}\n  annotations: {{ {BLUEPRINTS_ANNOTATION}: {} }}\n",
+        scalar(&whom.account),
+        scalar(&whom.namespace),
+        scalar(&whom.name),
+    )];
     documents.extend(roles.iter().flat_map(documents_of));
     format!(
         "# What the blueprint `{blueprint}` may do: everything that Pemdas does for it is done as this account.\n\

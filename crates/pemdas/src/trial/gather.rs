@@ -146,11 +146,14 @@ fn files_of(folder: &Path) -> Vec<String> {
 
 fn access(folder: &Path) -> Result<(Vec<serde_json::Value>, Option<String>), Box<Diagnostic>> {
     let Some(text) = Within::new(folder, MAX_FOLDER)?.text(&folder.join(ACCESS))? else {
-        return Ok((Vec::new(), None));
+        return Ok((vec![play::own_account()], None));
     };
-    let objects = play::documents(ACCESS, &text)
+    let mut objects = play::documents(ACCESS, &text)
         .map_err(|nothing| Box::new(Diagnostic::error(input::UNREADABLE, nothing.message)))?;
     let account = objects.iter().find(|it| it["kind"] == "ServiceAccount");
     let account = account.and_then(|it| it["metadata"]["name"].as_str()).map(str::to_owned);
+    if account.is_none() {
+        objects.insert(0, play::own_account());
+    }
     Ok((objects, account))
 }

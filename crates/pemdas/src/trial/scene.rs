@@ -13,7 +13,7 @@ use super::{
     person::{Made, Person},
     readers::Readers,
 };
-use crate::live::Session;
+use crate::{demo::play::own_account, live::Session};
 
 /// The namespace of the operator.
 const OPERATOR: &str = "pemdas-system";
@@ -39,7 +39,7 @@ impl Scene {
         let data = json!({ "key": "QndjSEJ3Y0hCd2NIQndjSEJ3Y0hCd2NIQndjSEJ3Y0hCd2NIQndjSEJ3Yz0=" });
         let metadata = json!({ "name": "pemdas-key", "namespace": OPERATOR });
         let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data });
-        scene.apply(&[namespace, secret]);
+        scene.apply(&[namespace, secret, own_account()]);
         scene
     }
 

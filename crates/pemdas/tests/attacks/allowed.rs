@@ -16,7 +16,7 @@ fn needed(space: &Space) -> Value {
         { "apiGroups": ["apps"], "resources": ["controllerrevisions"], "verbs": ["*"] },
         { "apiGroups": ["events.k8s.io", ""], "resources": ["events"], "verbs": ["*"] },
         { "apiGroups": [space.group], "resources": ["*"], "verbs": ["get", "patch", "update"] },
-        { "apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate"] },
+        { "apiGroups": [""], "resources": ["serviceaccounts"], "verbs": ["impersonate", "list", "watch"] },
         { "apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"] },
     ])
 }

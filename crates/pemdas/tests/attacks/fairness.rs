@@ -6,6 +6,49 @@ use serde_json::json;
 use super::{bed::until, input::NOTE, operators::Plan, space::Space};
 
 #[test]
+fn who_burns_time_keeps_no_other_namespace_from_being_served() {
+    let (hostile, quiet) = (Space::new("burns"), Space::new("quiet"));
+    let mut operator = Plan::over(&[&hostile, &quiet]).start();
+    // Each evaluation runs until its worker is killed: there are no steps to count.
+    let burns = |number: usize| {
+        let kind = format!("Burn{number}");
+        let power = format!("std.to_string (std.number.pow 3 {})", 1_000_000_000 + number);
+        NOTE.replace("Note", &kind).replace("the.root.spec.value,", &format!("the.root.spec.value ++ {power},"))
+    };
+    for number in 0..8 {
+        hostile.blueprint(&format!("burn{number}"), &burns(number));
+        hostile.runs(&format!("burn{number}"));
+        for instance in 0..4 {
+            hostile.instance(&format!("Burn{number}"), &format!("b{number}-{instance}"), &json!({ "value": "a" }));
+        }
+    }
+    until("it is told that it is slowed or stopped", || {
+        let told = hostile.events();
+        (told.contains("took longer") || told.contains("others go first")).then_some(())
+    });
+    let mut turn = 0;
+    let mut served = || {
+        turn += 1;
+        quiet.instance("Note", "one", &json!({ "value": turn.to_string() }));
+        until("it is served", || {
+            quiet.get("configmap", "one").filter(|it| it["data"]["value"] == turn.to_string())
+        });
+    };
+    quiet.blueprint("blueprint", NOTE);
+    quiet.runs("blueprint");
+    (0..3).for_each(|_| served());
+    operator.kill();
+    operator.start();
+    (0..3).for_each(|_| served());
+    until("it is told that it is slowed", || hostile.events().contains("others go first").then_some(()));
+    assert!(!quiet.events().contains("others go first") && !operator.log().contains("PM0510"));
+    let label = format!("{{namespace=\"{}\"}}", hostile.name);
+    let page = operator.page("/metrics");
+    let used = page.lines().any(|it| it.starts_with("pemdas_worker_milliseconds") && it.contains(&label));
+    assert!(used, "{page}");
+}
+
+#[test]
 fn bad_instances_cost_little_and_delay_nobody() {
     let space = Space::new("bad");
     let operator = Plan::over(&[&space]).start();

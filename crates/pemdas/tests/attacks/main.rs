@@ -8,6 +8,7 @@ mod allowed;
 #[path = "../operator/bed.rs"]
 mod bed;
 mod canary;
+mod consent;
 mod copies;
 mod counted;
 mod downtime;
@@ -36,5 +37,6 @@ mod settling;
 #[allow(dead_code, reason = "the tests of the operator use the rest")]
 #[path = "../operator/space.rs"]
 mod space;
+mod squatting;
 mod templates;
 mod transport;

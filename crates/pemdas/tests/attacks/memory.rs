@@ -36,6 +36,41 @@ let { Blueprint, Complete, Failed, at, .. } = import "pemdas/v1.ncl" in
 "#;
 
 #[test]
+fn what_is_too_much_is_not_kept() {
+    let (hostile, quiet) = (Space::new("hoard"), Space::new("thrift"));
+    let large = "x".repeat(900_000);
+    let (maps, secrets) = (size(60, 200), size(40, 150));
+    for number in 0..maps {
+        hostile.apply(&json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": { "name": format!("large-{number:03}"), "labels": { "pemdas.dev/blueprint": "" } },
+            "data": { "main.ncl": format!("\"{large}\"") },
+        }));
+    }
+    for number in 0..secrets {
+        let instance = format!("forged-{number}");
+        hostile.apply(&json!({
+            "apiVersion": "v1", "kind": "Secret",
+            "metadata": { "name": format!("pemdas-ledger-{instance}"), "labels": { "pemdas.dev/ledger": instance } },
+            "stringData": { "ledger": large },
+        }));
+    }
+    let operator = Plan::over(&[&hostile, &quiet]).start();
+    quiet.blueprint("blueprint", ONCE);
+    quiet.runs("blueprint");
+    quiet.instance("Task", "one", &json!({ "version": "1" }));
+    quiet.ready("Task", "one");
+    until("it is told", || hostile.events().contains("PM0018").then_some(()));
+    let peak = operator.peak_memory();
+    assert!(peak < 300, "{peak} MiB");
+    // Where room is made, what was refused is read.
+    for number in 0..maps - 1 {
+        hostile.delete_soon("configmap", &format!("large-{number:03}"));
+    }
+    until("the last one is read", || hostile.told(&format!("large-{:03}", maps - 1)));
+}
+
+#[test]
 fn a_once_runs_once_for_each_key_and_three_requests_more() {
     let space = Space::new("once");
     let _operator = Plan::over(&[&space]).start();

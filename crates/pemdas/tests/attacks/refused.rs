@@ -48,6 +48,54 @@ fn is_held(space: &Space, words: &str) -> Value {
     root
 }
 
+/// A ConfigMap that stays when its instance goes.
+const KEPT: &str = r#"
+let { Blueprint, .. } = import "pemdas/v1.ncl" in
+{
+  name = "kept",
+  kinds.Note = { group = "GROUP", versions.v1.spec = { value | String | doc "A value" } },
+  nodes = {
+    instance = { root = kinds.Note, also = ["map"] },
+    map = {
+      on_delete = 'Orphan,
+      template = fun the => {
+        apiVersion = "v1", kind = "ConfigMap", metadata.name = the.root.metadata.name, data.seed = the.seed,
+      },
+    },
+  },
+} | Blueprint
+"#;
+
+#[test]
+fn what_stays_is_let_go_as_the_account_and_only_if_that_may() {
+    let space = Space::poor("kept");
+    let all = |verbs: &Value| {
+        vec![
+            json!({ "apiGroups": ["apiextensions.k8s.io", space.group], "resources": ["*"], "verbs": ["*"] }),
+            json!({ "apiGroups": [""], "resources": ["configmaps"], "verbs": verbs }),
+        ]
+    };
+    allow(&space, &all(&json!(["*"])));
+    let operator = Plan::over(&[&space]).start();
+    space.blueprint("blueprint", KEPT);
+    space.runs("blueprint");
+    space.instance("Note", "one", &json!({ "value": "a" }));
+    space.ready("Note", "one");
+    allow(&space, &all(&json!(["get", "list", "watch", "delete"])));
+    may_not(&space, "patch");
+    space.delete_soon(&space.kind("Note"), "one");
+    space.stalls("Note", "one", "cannot be released");
+    let claimed = |map: &Value| map["metadata"]["labels"]["pemdas.dev/root"].is_string();
+    assert!(claimed(&space.get("configmap", "one").unwrap()));
+    allow(&space, &all(&json!(["*"])));
+    space.gone(&space.kind("Note"), "one");
+    assert!(!claimed(&space.get("configmap", "one").unwrap()));
+    let written = operator.requests().into_iter().filter(|it| {
+        it.verb == "patch" && it.resource == "configmaps" && it.name.as_deref() == Some("one")
+    });
+    assert!(written.map(|it| it.impersonated).all(|it| it.is_some()));
+}
+
 #[test]
 fn a_root_stays_while_its_account_may_not_delete_what_it_made() {
     let space = Space::poor("undeletable");

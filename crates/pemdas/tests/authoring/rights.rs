@@ -140,7 +140,7 @@ fn each_rule_that_is_taken_away_is_told_by_name() {
             let started = Instant::now();
             loop {
                 let namespaces = BTreeSet::from(["default".to_owned()]);
-                let review = access.review_within(&who, &wanted, &namespaces).await;
+                let review = access.review_within(&who, &wanted, &namespaces).await.review;
                 // The API server learns of new roles within moments.
                 if is_told(&review.sentences(&who), &account, &lacks) {
                     break;

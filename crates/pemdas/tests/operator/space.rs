@@ -31,7 +31,17 @@ impl Space {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let name = format!("{about}-{}", COUNT.fetch_add(1, Ordering::Relaxed));
         namespace(&bed().cluster, &name);
-        Self { group: format!("{name}.example.com"), name, markers: Mutex::default() }
+        let space = Self { group: format!("{name}.example.com"), name, markers: Mutex::default() };
+        space.lets("default", "*");
+        space
+    }
+
+    /// An account, which lets these blueprints act as it.
+    pub(crate) fn lets(&self, account: &str, blueprints: &str) {
+        self.apply(&json!({
+            "apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": { "name": account, "annotations": { "pemdas.dev/blueprints": blueprints } },
+        }));
     }
 
     /// An account of the namespace, as bindings name it.
