@@ -13,7 +13,7 @@
 //! | `reclaim` | 11: what a dead root left |
 //! | `removal` | 7: what goes, and in which order |
 //! | `deletion`, `given_up` | 8: the end of an instance |
-//! | `memory`, `states` | 9: states and onces |
+//! | `remembered`, `memory`, `states` | 9: what is remembered, states and onces |
 //! | `report` | 12: the conditions, the status, the events |
 
 mod admission;
@@ -31,6 +31,7 @@ mod need;
 mod node;
 mod pass;
 mod reclaim;
+mod remembered;
 mod removal;
 mod report;
 mod settled;
@@ -170,11 +171,7 @@ fn hold_root_writes(world: &World, decision: &mut Decision) {
     let Some(refused) = world.refused.get(&world.root.key).filter(|it| it.again() > world.now) else {
         return;
     };
-    let held = |it: &Action| {
-        matches!(it, Action::Finalize { .. } | Action::Status { .. })
-            && it.tried() == refused.tried
-            && !mutant!(RootAtOnce)
-    };
+    let held = |it: &Action| it.writes_root() && it.tried() == refused.tried && !mutant!(RootAtOnce);
     if decision.actions.iter().any(held) {
         decision.actions.retain(|it| !held(it));
         decision.wake = Some(decision.wake.map_or(refused.again(), |it| it.min(refused.again())));

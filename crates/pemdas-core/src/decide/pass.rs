@@ -9,8 +9,13 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    Cause, Conditions, Decision, Mode, NodeState, desired::Kept, edges::Taken, facts::Facts,
-    inventory::Inventory, reason,
+    Cause, Conditions, Decision, Mode, NodeState,
+    desired::Kept,
+    edges::Taken,
+    facts::Facts,
+    inventory::Inventory,
+    reason,
+    remembered::{self, Memory},
 };
 use crate::{
     action::Action,
@@ -330,7 +335,8 @@ impl<'a> Pass<'a> {
         root_input: Arc<Value>,
     ) -> Self {
         let unseen = (world.ledger_write.is_some() && !mutant!(UnseenLedger))
-            || super::reclaim::is_unreadable(world, root);
+            || super::reclaim::is_unreadable(world, root)
+            || remembered::memory(world, root) != Memory::Known;
         let ledger = match &world.ledger {
             _ if unseen => None,
             LedgerFact::Unknown | LedgerFact::Unreadable => None,
@@ -377,12 +383,10 @@ impl<'a> Pass<'a> {
 
     /// What contradicts itself in the world, whatever the nodes say.
     pub(super) fn contradictions(&mut self) {
-        if self.facts.all().ledger == LedgerFact::Unreadable {
-            self.instance.push(Cause::stalled(reason::UNREADABLE, "the ledger cannot be read"));
-        }
+        self.tell_lost_memory();
         if super::reclaim::is_unreadable(self.facts.all(), self.root) {
             let text = "the ledger of the earlier root cannot be read";
-            self.instance.push(Cause::stalled(reason::UNREADABLE, text));
+            self.instance.push(Cause::stalled(reason::MEMORY_LOST, text));
         }
     }
 
@@ -431,6 +435,8 @@ impl<'a> Pass<'a> {
 
     pub(super) fn ledger(&self) -> Option<&'a Ledger> {
         self.facts.read(Touch::LEDGER);
+        // The root says whether there is one.
+        self.facts.read(Touch::ROOT_MARKS);
         self.ledger
     }
 

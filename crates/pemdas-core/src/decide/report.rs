@@ -107,7 +107,8 @@ impl Pass<'_> {
             // It is tried once more: nothing has changed so far.
             self.instance.extend(lasting.clone());
         }
-        let Some(next) = self.take_record() else { return };
+        let kept = self.keep_memory();
+        let Some(next) = kept.or_else(|| self.take_record()) else { return };
         if self.facts.all().ledger_write.is_some() && !mutant!(UnseenLedger) {
             return;
         }
@@ -116,7 +117,7 @@ impl Pass<'_> {
             // The ledger has to be taken away in the end: that needs a finalizer as any object does.
             let finalizers = self.root.finalizers.iter().cloned().chain([removal]).collect();
             if !self.facts.all().writes.contains_key(&self.facts.all().root.key)
-                && !self.actions.iter().any(|it| matches!(it, Action::Finalize { .. }))
+                && !self.actions.iter().any(Action::writes_root)
             {
                 let refused = self.hold_root(finalizers);
                 self.instance.extend(refused);
@@ -336,7 +337,7 @@ impl Pass<'_> {
             }
             return;
         }
-        if self.actions.iter().any(|it| matches!(it, Action::Finalize { .. })) {
+        if self.actions.iter().any(Action::writes_root) {
             return;
         }
         // What passes within the interval is not even made: an instance that is ready at once costs one write.

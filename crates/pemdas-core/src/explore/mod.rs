@@ -18,6 +18,7 @@ mod exhaust;
 mod eyes;
 mod lab;
 mod laws;
+mod loss;
 mod properties;
 mod rename;
 mod sim;

@@ -34,7 +34,7 @@ use crate::{
     ledger::Slot,
     program::Program,
     secrets::Secrets,
-    world::{FieldSet, Live, ObjectKey, Owner, World},
+    world::{FieldSet, Live, ObjectKey, Owner, World, without},
 };
 
 /// How many rounds are played. A blueprint of this depth has other problems.
@@ -171,6 +171,17 @@ pub fn stored(object: &Value) -> Value {
 /// Shows a root: to its instance, and to nodes that observe it.
 pub fn show_root(world: &mut World, root: Live) {
     play::show_root(world, Some(root));
+}
+
+/// Takes off the root that there is a ledger, where nobody can read it: what was remembered is not known, and not lost.
+pub fn forget_memory(world: &mut World) {
+    let Some(root) = &world.root.live else { return };
+    let annotation = world.root.memory();
+    let mut root = (**root).clone();
+    let mut body = Value::clone(&root.body);
+    without(&mut body, &["metadata", "annotations", &annotation].map(str::to_owned));
+    root.body = body.into();
+    show_root(world, root);
 }
 
 /// Puts the finalizers on the root that the objects of its instance stand for, where nothing shows the root as it is.

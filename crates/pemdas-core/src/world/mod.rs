@@ -21,7 +21,8 @@ use std::{
 use serde_json::Value;
 
 pub use claim::{
-    CLAIM_ANNOTATION, Claim, Finalizers, ONCE_FINALIZER, OUR_PREFIX, Owner, ROOT_LABEL, manager, owner, place,
+    CLAIM_ANNOTATION, Claim, Finalizers, ONCE_FINALIZER, OUR_PREFIX, Owner, ROOT_LABEL, manager,
+    memory_annotation, owner, place,
 };
 pub use dropped::{MAX_DROPPED, dropped};
 pub use fields::{MAX_FIELDS, fields, had};
@@ -132,6 +133,12 @@ impl RootFact {
     #[must_use]
     pub fn finalizers(&self) -> Finalizers {
         Finalizers::of(&self.instance)
+    }
+
+    /// The annotation by which it says that its instance has a ledger.
+    #[must_use]
+    pub fn memory(&self) -> String {
+        memory_annotation(&self.instance)
     }
 }
 
@@ -298,6 +305,12 @@ pub struct World {
     pub looked: BTreeMap<ObjectKey, u64>,
     /// The ledger.
     pub ledger: LedgerFact,
+    /// The ledger as it was last seen, where it went without our doing.
+    pub(crate) torn_ledger: Option<Box<Ledger>>,
+    /// Whether we sent that the ledger is to go.
+    forgets_ledger: bool,
+    /// Whether a direct look has found no ledger: a list may be older than the root.
+    pub ledger_missed: bool,
     /// The ledger of an earlier root that this one's annotation names, by the name of its instance; unknown while it is
     /// being read.
     pub old_ledger: Option<(String, LedgerFact)>,
@@ -396,6 +409,9 @@ impl World {
             dropped: BTreeMap::new(),
             looked: BTreeMap::new(),
             ledger: LedgerFact::Unknown,
+            torn_ledger: None,
+            forgets_ledger: false,
+            ledger_missed: false,
             old_ledger: None,
             ledger_write: None,
             ledger_refused: None,

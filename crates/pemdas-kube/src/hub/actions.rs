@@ -198,11 +198,12 @@ impl Hub {
     }
 }
 
-/// Whether a write only takes finalizers of ours off. Pemdas does that as itself, so that an account that lost its permissions keeps
+/// Whether a write only takes finalizers and marks of ours off. Pemdas does that as itself, so that an account that
+/// lost its permissions keeps
 /// nothing from going. It puts them on as the account: what may not write a root may not hold it either.
 fn lets_go(action: &Action, seen: Option<&Live>) -> bool {
     match action {
-        Action::Release { .. } => true,
+        Action::Release { .. } | Action::Mark { memory: None, .. } => true,
         Action::Finalize { finalizers, .. } => seen.is_some_and(|it| finalizers.is_subset(&it.finalizers)),
         _ => false,
     }
@@ -252,6 +253,10 @@ async fn write(
         }
         (Action::Finalize { uid, resource_version, finalizers }, _) => {
             call::finalize(client, resource, key, (uid, *resource_version), finalizers).await
+        }
+        (Action::Mark { uid, resource_version, annotation, memory }, _) => {
+            call::annotate(client, resource, key, (uid, *resource_version), (annotation, memory.as_deref()))
+                .await
         }
         (Action::Release { disown, .. }, Some(seen)) => call::release(client, resource, seen, *disown).await,
         _ => lost,

@@ -70,7 +70,17 @@ fn of_reason(instance: &Instance, slot: &Slot, node: &Node, text: &str) -> Optio
         "ClaimInvalid" => {
             format!("delete or rename {object}, or restore its annotation pemdas.dev/claim from a backup")
         }
-        "Unreadable" => "restore the ledger (the Secret pemdas-ledger-...) from a backup".to_owned(),
+        "MemoryLost" => {
+            let restore = "restore the ledger (the Secret pemdas-ledger-...) from a backup";
+            match rest.split_once("pemdas.dev/start-over=") {
+                Some((_, word)) if !rest.contains("delete pemdas-ledger-") => {
+                    let word = word.split([' ', ';']).next().unwrap_or_default();
+                    let anew = annotate(&format!("start-over={word}"));
+                    format!("{restore}; or begin without it, which runs everything once again: {anew}")
+                }
+                _ => restore.to_owned(),
+            }
+        }
         "DeletionBlocked" => {
             format!("go on without the nodes of the deletion: {}", annotate("skip-deletion=yes"))
         }

@@ -20,6 +20,7 @@ mod going;
 mod hands;
 mod input;
 mod life;
+mod lost;
 #[allow(dead_code, reason = "the tests of the operator use the rest")]
 #[path = "../operator/marker.rs"]
 mod marker;
