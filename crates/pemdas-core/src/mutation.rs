@@ -72,6 +72,7 @@ mod switch {
         ApproveNothing: "a gate is opened by a human for one rendered digest",
         AttemptForgetsLater: "an attempt makes the later ones of its chain due again",
         BaselineIsAState: "a first key that was skipped is no state to be in",
+        BrakeIgnored: "what a human suspended writes nothing but its report",
         BrokenBlocksRemoval: "removal needs no blueprint",
         BrokenSkips: "deletion nodes that cannot run block until skipped",
         ClosedEdgeChangesMembers: "while an edge into a `for_each` is closed, its last member set stands",

@@ -15,6 +15,7 @@
 //! | `deletion`, `given_up` | 8: the end of an instance |
 //! | `remembered`, `memory`, `states` | 9: what is remembered, states and onces |
 //! | `report` | 12: the conditions, the status, the events |
+//! | `suspended` | after all: the brake |
 
 mod admission;
 mod converge;
@@ -37,6 +38,7 @@ mod report;
 mod settled;
 mod states;
 mod status;
+mod suspended;
 mod tally;
 mod why;
 
@@ -63,6 +65,7 @@ pub use memo::Memo;
 pub use node::MAX_MEMBERS;
 pub(crate) use report::{FORGED, PRUNED, REPORT};
 pub(crate) use status::STATUS_PRUNED;
+pub use suspended::is_set as suspends;
 pub use why::{Cause, MAX_CAUSES, MAX_CHAIN, NodeState, Phase, chain, reason};
 
 /// How long a write of a process that lost the lease may be on its way, in milliseconds: an API server gives up on a
@@ -129,6 +132,9 @@ pub struct Decision {
     /// Whether there are objects with our label, and no claim that Pemdas wrote.
     #[serde(skip)]
     pub ignores: bool,
+    /// Whether its writes wait because a human said so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub suspended: bool,
 }
 
 impl Decision {
@@ -164,6 +170,16 @@ pub(crate) fn without_members(program: &Program, world: &World) -> BTreeSet<Stri
         it.need == Truth::True && it.collection && it.members_known && it.members.is_empty()
     });
     empty.map(|(name, _)| name.clone()).collect()
+}
+
+/// What may not be written now waits: all of it where a human said so, and a write to the root that was refused as any
+/// other does.
+fn hold_writes(world: &World, decision: &mut Decision) {
+    if suspended::why(world).is_some() {
+        suspended::hold(&mut decision.actions);
+        decision.suspended = true;
+    }
+    hold_root_writes(world, decision);
 }
 
 /// A write to the root that was refused waits as any other does.

@@ -254,6 +254,10 @@ pub(super) struct Pass<'a> {
     pub(super) removing: BTreeMap<Slot, NodeState>,
     /// Whether the root's status says what it should.
     pub(super) told_all: bool,
+    /// Whether something is to be written besides the report.
+    pub(super) moves: bool,
+    /// Why that waits, and what, where a human said so.
+    pub(super) suspended: Option<String>,
     /// What is wrong with the report.
     pub(super) trouble: Option<super::status::Trouble>,
     /// What may not be told; collected when something is told.
@@ -369,6 +373,8 @@ impl<'a> Pass<'a> {
             instance: Vec::new(),
             removing: BTreeMap::new(),
             told_all: true,
+            moves: false,
+            suspended: None,
             trouble: None,
             secrets: OnceCell::new(),
             pruned: None,
@@ -614,5 +620,6 @@ pub(super) fn idle(cause: &Cause) -> Decision {
         interests: Arc::default(),
         used: BTreeMap::new(),
         ignores: false,
+        suspended: false,
     }
 }

@@ -13,6 +13,7 @@ use super::{
     pass::{Asked, Data, Found, Pass, record},
     reason,
     status::{self, Parts, STATUS_PRUNED, Trouble, whole},
+    suspended::{self, SUSPENDED},
     tally::Tally,
 };
 use crate::{
@@ -65,6 +66,9 @@ impl Pass<'_> {
             self.finalized(&root, &mut nobody);
         }
         self.record_ledger();
+        self.moves = self.actions.iter().any(Action::moves_the_cluster);
+        self.suspended = suspended::why(self.facts.all())
+            .map(|why| suspended::told(&why, &suspended::hold(&mut self.actions)));
         tally.add(std::mem::take(&mut self.removing));
         let conditions = self.conditions(tally);
         let waits = self.status_waits(&conditions);
@@ -94,6 +98,7 @@ impl Pass<'_> {
             wake: self.wake,
             used: std::mem::take(&mut tally.used),
             ignores: !self.inventory.forged.is_empty(),
+            suspended: self.suspended.is_some(),
         }
     }
 
@@ -155,7 +160,7 @@ impl Pass<'_> {
         stalled.truncate(MAX_STATUS_NODES);
         let all_ready =
             tally.unready().all(|(_, it)| it.phase == Phase::Removing && mutant!(ReadyWhileRemoving));
-        let moving = self.actions.iter().any(Action::moves_the_cluster) || self.ledger().is_none();
+        let moving = self.moves || self.ledger().is_none();
         let ready = all_ready
             && tally.vague == 0
             && self.asked.open.is_empty()
@@ -224,6 +229,7 @@ impl Pass<'_> {
             revision: &self.program.revision.name,
             report: reported,
             pruned,
+            suspended: self.suspended.clone(),
             before: self.root.body.get("status"),
             now: self.facts.all().changed_at,
             public: &|text| self.public(text),
@@ -397,6 +403,8 @@ impl Pass<'_> {
         let instance = self.stalled().or_else(|| self.instance.iter().find_map(Cause::told));
         if let Some((reason, message)) = instance {
             now.insert(None, (reason.to_owned(), message));
+        } else if let Some(message) = &self.suspended {
+            now.insert(None, (SUSPENDED.to_owned(), message.clone()));
         } else if conditions.ready {
             let ready = || (READY.to_owned(), "everything that is needed is ready".to_owned());
             now.insert(

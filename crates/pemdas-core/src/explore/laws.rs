@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{
+    brake::a_brake_stops_every_write_and_nothing_is_lost_by_it,
     loss::a_ledger_that_is_lost_is_not_taken_for_an_empty_one,
     rename,
     sim::{Fault, Sim},
@@ -51,6 +52,7 @@ macro_rules! each_law {
             a_terminating_namespace_ends,
             withdrawn_permissions_leak_nothing,
             a_ledger_that_is_lost_is_not_taken_for_an_empty_one,
+            a_brake_stops_every_write_and_nothing_is_lost_by_it,
             a_contended_field_ends_stalled,
             what_comes_back_is_deleted_with_a_pause,
             the_end_is_a_function_of_the_objects,

@@ -11,6 +11,7 @@
 )]
 #![cfg_attr(not(test), allow(dead_code, reason = "most of it is for this crate's own tests"))]
 
+mod brake;
 mod cluster;
 mod controllers;
 mod duo;

@@ -110,6 +110,8 @@ pub enum Fact {
     Selected(bool),
     /// Whether the root's namespace is being deleted.
     NamespaceEnding(bool),
+    /// Why nothing may be written for any instance of the blueprint; nothing if it may.
+    Suspended(Option<Box<str>>),
     /// The ledger.
     Ledger(LedgerFact),
     /// An action was sent.
@@ -170,6 +172,7 @@ impl World {
             }
             Fact::Selected(selected) => self.root.selected = selected,
             Fact::NamespaceEnding(ending) => self.namespace_ending = ending,
+            Fact::Suspended(why) => self.suspended = why,
             Fact::Ledger(ledger) => self.ledger(ledger),
             Fact::Sent(action) => {
                 match &*action {
@@ -213,6 +216,7 @@ impl World {
             }
             Fact::Selected(selected) => *selected == self.root.selected,
             Fact::NamespaceEnding(ending) => *ending == self.namespace_ending,
+            Fact::Suspended(why) => *why == self.suspended,
             Fact::Ledger(ledger) => *ledger == self.ledger && self.ledger_write.is_none(),
             Fact::Dropped(key, fields) => {
                 self.dropped.get(key).map_or(fields.is_empty(), |known| known == fields)
@@ -236,6 +240,7 @@ impl World {
             | Fact::RootVanished
             | Fact::Selected(_)
             | Fact::NamespaceEnding(_)
+            | Fact::Suspended(_)
             | Fact::OldLedger(_, _) => {
                 self.touch(Touch::EVERYTHING);
             }

@@ -275,6 +275,8 @@ pub struct World {
     pub root: RootFact,
     /// Whether the root's namespace is being deleted.
     pub namespace_ending: bool,
+    /// Why nothing may be written for any instance of the blueprint.
+    pub suspended: Option<Box<str>>,
     /// The kinds that the instance speaks of or may have objects of.
     pub kinds: BTreeMap<KindKey, KindView>,
     /// The newest resourceVersion that a watch has told of a kind, by namespace.
@@ -394,6 +396,7 @@ impl World {
                 given_up: None,
             },
             namespace_ending: false,
+            suspended: None,
             kinds: BTreeMap::new(),
             shown: BTreeMap::new(),
             objects: BTreeMap::new(),

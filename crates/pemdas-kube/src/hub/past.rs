@@ -278,6 +278,11 @@ impl Hub {
     pub(super) fn tend(&mut self, name: &BlueprintName) {
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
         loaded.tending = false;
+        if self.suspension(name).is_some() {
+            self.tend_later(name);
+            return;
+        }
+        let Some(loaded) = self.blueprints.get_mut(name) else { return };
         let Some(running) = &loaded.running else { return };
         let (gone, identity) = (loaded.gone, loaded.identity.clone());
         let current = running.revision.name.clone();

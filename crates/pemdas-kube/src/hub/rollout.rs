@@ -321,7 +321,7 @@ fn member(instance: &Instance) -> Member {
         _ if instance.seat.fresh => Health::Reconciling,
         Some(Standing::Ready) => Health::Ready,
         Some(Standing::Stalled) => Health::Stalled,
-        Some(Standing::Reconciling | Standing::Removing) | None => Health::Reconciling,
+        Some(Standing::Reconciling | Standing::Removing | Standing::Suspended) | None => Health::Reconciling,
     };
     let going = instance.standing == Some(Standing::Removing)
         || !root.selected

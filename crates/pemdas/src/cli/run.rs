@@ -50,6 +50,9 @@ pub(super) struct Run {
     /// How many seconds pass between two questions to a Service whose response is a status
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     report_every: u64,
+    /// Write nothing but reports: see what would be done, and touch nothing
+    #[arg(long)]
+    suspend: bool,
     /// How the log is written
     #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
     log_format: LogFormat,
@@ -84,6 +87,7 @@ impl Run {
             alone: true,
             listen: None,
             report_every: 1,
+            suspend: false,
             log_format: LogFormat::Text,
             cluster,
         }
@@ -140,6 +144,7 @@ impl Run {
             lease_in: (!self.alone).then(|| self.own_namespace.clone()),
             process: process_name(),
             report_every: Duration::from_secs(self.report_every),
+            suspended: self.suspend,
             machine: Machine::real(),
         };
         let operation = Operation::start(client, Arc::new(workers), wanted, metrics, ready);

@@ -70,6 +70,13 @@ fn of_reason(instance: &Instance, slot: &Slot, node: &Node, text: &str) -> Optio
         "ClaimInvalid" => {
             format!("delete or rename {object}, or restore its annotation pemdas.dev/claim from a backup")
         }
+        "Suspended" if rest.contains("its root") => {
+            format!("to go on: kubectl annotate {address} pemdas.dev/suspend-")
+        }
+        "Suspended" if rest.contains("--suspend") => {
+            "to go on: start the operator without --suspend".to_owned()
+        }
+        "Suspended" => format!("to go on: kubectl annotate {blueprint} pemdas.dev/suspend-"),
         "MemoryLost" => {
             let restore = "restore the ledger (the Secret pemdas-ledger-...) from a backup";
             match rest.split_once("pemdas.dev/start-over=") {

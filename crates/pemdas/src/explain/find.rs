@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use pemdas_core::{
     blueprint::{Body, RootTarget},
-    decide::{Decision, Mode},
+    decide::{Decision, Mode, suspends},
     diagnostic::Diagnostic,
     graph::{OWN_ROOT, Vertex},
     ledger::Slot,
@@ -347,6 +347,7 @@ impl<'a> Explainer<'a> {
             nodes: std::collections::BTreeMap::new(),
             edges: Edges::default(),
             beyond: std::collections::BTreeMap::new(),
+            suspended: suspension(live, &found.told),
             causes: Vec::new(),
             focus: None,
             events: Vec::new(),
@@ -358,6 +359,10 @@ impl<'a> Explainer<'a> {
     fn finish(&self, instance: &mut Instance, live: &Live, compiled: Option<(&Compiled, &str)>) {
         if let Some((compiled, root)) = compiled {
             instance.edges = edges(compiled, root);
+        }
+        if let Some(why) = &instance.suspended {
+            instance.causes.insert(0, format!("Suspended: nothing is written, because {why}"));
+            instance.state = State::Suspended;
         }
         if instance.state != State::Ready {
             let told = self.session.ask(async |survey| survey.events(live, MAX_EVENTS).await);
@@ -452,12 +457,23 @@ impl<'a> Explainer<'a> {
     fn quick(&self, live: &Live, found: &Found) -> Listed {
         let status = live.body.get("status").cloned().unwrap_or_default();
         let nodes = merge::as_told(&status, std::iter::empty(), "");
-        let state = merge::state(None, &nodes, &status, live.terminating);
+        let state = match suspension(live, &found.told) {
+            Some(_) => State::Suspended,
+            None => merge::state(None, &nodes, &status, live.terminating),
+        };
         let message = merge::condition(&status, "Ready").filter(|_| state != State::Ready);
         let why = message.and_then(|it| it["message"].as_str()).unwrap_or_default().to_owned();
         let since = merge::since(live, &status, state);
         Listed { root: live.key.clone(), blueprint: found.title(), state, since, why }
     }
+}
+
+/// Why nothing is written for an instance: its root says so, or the operator says it of the blueprint.
+fn suspension(live: &Live, told: &Value) -> Option<String> {
+    let annotation = format!("{OUR_PREFIX}suspend");
+    let of_root = live.annotation(&annotation).is_some_and(suspends);
+    let of_root = of_root.then(|| format!("its root has the annotation {annotation}"));
+    of_root.or_else(|| told.get("suspended").and_then(Value::as_str).map(str::to_owned))
 }
 
 /// Whether an object may be this root of a blueprint. A ConfigMap is one of its own blueprint, or one that a selector picks.

@@ -83,6 +83,9 @@ pub(super) fn of(
     // It was asked for by name.
     world.ledger_missed = true;
     world.secret = secret;
+    if plan::lift_brake(&mut world) {
+        notes.push("the instance is suspended: this is what would be done without that".to_owned());
+    }
     remarks(&world, blueprint, remembers, notes);
     Ok(world)
 }

@@ -7,6 +7,7 @@ mod allowed;
 #[allow(dead_code, reason = "the tests of the operator use the rest")]
 #[path = "../operator/bed.rs"]
 mod bed;
+mod brake;
 mod canary;
 mod copies;
 mod counted;

@@ -1,5 +1,6 @@
 //! Directed accidents: one small world for each sentence of the rules, without chance.
 
+mod brake;
 mod clauses;
 mod contradictions;
 mod lost;
@@ -17,6 +18,10 @@ use crate::explore::lab::{Lab, key, kind};
 use crate::explore::sim::Sim;
 use crate::plan::tests::what_has_no_members_is_needed_all_the_same;
 use crate::world::Fact;
+use brake::{
+    a_brake_on_the_blueprint_holds_every_instance, a_deletion_waits_for_the_brake, drift_waits_for_the_brake,
+    what_is_suspended_writes_nothing_but_its_report,
+};
 use clauses::{
     a_computed_name_is_asked_alone, a_contract_is_asked_of_the_evaluator,
     a_deletion_that_takes_too_long_asks_a_human, a_first_key_may_be_a_baseline,
@@ -310,4 +315,8 @@ properties! {
     a_restored_root_asks_for_its_memory,
     a_forged_mark_gives_no_ledger,
     a_root_that_is_left_says_nothing_of_a_ledger,
+    what_is_suspended_writes_nothing_but_its_report,
+    drift_waits_for_the_brake,
+    a_deletion_waits_for_the_brake,
+    a_brake_on_the_blueprint_holds_every_instance,
 }
