@@ -615,7 +615,12 @@ fn suspension(live: &Live, operator: bool) -> Option<Box<str>> {
 impl Hub {
     /// Why nothing may be written for the instances of a blueprint; nothing if it may.
     pub(super) fn suspension(&self, name: &BlueprintName) -> Option<Box<str>> {
-        self.blueprints.get(name).and_then(|it| suspension(&it.live, self.settings.suspended))
+        let loaded = self.blueprints.get(name)?;
+        // What was said on a ConfigMap that is gone holds no more: a process that starts anew would not know of it.
+        if loaded.gone && !self.settings.suspended {
+            return None;
+        }
+        suspension(&loaded.live, self.settings.suspended)
     }
 }
 

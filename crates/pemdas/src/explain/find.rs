@@ -60,7 +60,11 @@ impl<'a> Explainer<'a> {
         let blueprint = Some(&live).filter(|it| it.key.kind == map).and_then(|it| Found::read(it.clone()));
         if let Some(found) = &blueprint {
             let account = found.account.to_string();
-            let advice = advice::of_blueprint(&found.title(), &account, &found.told);
+            let mut advice = advice::of_blueprint(&found.title(), &account, &found.told);
+            if live.terminating {
+                let left = self.instances_of(found)?;
+                advice.insert(0, advice::of_going_blueprint(&found.title(), &left, &found.told));
+            }
             let (object, told) = (live.key.clone(), found.told.clone());
             all.push(Explained::Blueprint(Box::new(Blueprint { object, account, told, advice })));
         }
@@ -72,6 +76,22 @@ impl<'a> Explainer<'a> {
             all.push(Explained::Nobodys { object: live.key, notes });
         }
         Ok(all)
+    }
+
+    /// What a blueprint that is being deleted waits for: the roots of its instances, as people name them.
+    fn instances_of(&self, found: &Found) -> Result<Vec<String>, Lost> {
+        let files = running(self.session, found, None);
+        let Ok(compiled) = self.reader.compiled(found, &files) else { return Ok(Vec::new()) };
+        let mut left = BTreeSet::new();
+        for (root, node) in &compiled.blueprint.nodes {
+            let Some((api_version, kind)) = compiled.blueprint.kind_of_root(&node.body) else { continue };
+            let key = KindKey::new(&api_version, &kind);
+            let Some(served) = self.session.kinds()?.of(&key) else { continue };
+            let all = self.session.ask(async |survey| survey.list(&served.resource, None, None).await)?;
+            let theirs = |it: &&Live| may_be(root, it, found) && picks(&compiled, root, it);
+            left.extend(all.iter().filter(theirs).map(|it| it.key.to_string()));
+        }
+        Ok(left.into_iter().collect())
     }
 
     fn named(&self, served: &Served, name: &str) -> Result<Live, Lost> {

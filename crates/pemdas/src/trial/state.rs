@@ -300,8 +300,8 @@ fn normal(object: &Value, names: &BTreeMap<String, String>) -> Value {
     plain_value(&object, names)
 }
 
-/// A claim names fields by digests that are keyed, and ends with a seal, as does what a root says of its ledger: only how
-/// long these are says something.
+/// A claim names fields by digests that are keyed, and ends with a seal, as does what a root says of its ledger: only
+/// how long these are says something.
 fn without_digests(object: &mut Value) {
     let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
     for (_, memory) in annotations.into_iter().flatten().filter(|(name, _)| name.starts_with(MEMORY)) {
