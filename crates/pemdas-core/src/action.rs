@@ -98,6 +98,18 @@ pub enum Action {
         /// All that it shall have.
         finalizers: BTreeSet<String>,
     },
+    /// Write on the root that its instance has a ledger, or take that off. It is put on as the blueprint's account, and
+    /// taken off as Pemdas itself, as finalizers are.
+    Mark {
+        /// The uid the root must have.
+        uid: String,
+        /// The resourceVersion it must have.
+        resource_version: u64,
+        /// The annotation.
+        annotation: String,
+        /// What it shall say; nothing takes it off.
+        memory: Option<String>,
+    },
     /// Write the status of the root.
     Status {
         /// The uid the root must have.
@@ -159,6 +171,7 @@ impl Action {
             Self::Release { uid, disown, .. } => json!(["release", uid, disown]),
             Self::Status { status, .. } => json!(["status", timeless(status)]),
             Self::Finalize { finalizers, .. } => json!(["finalize", finalizers]),
+            Self::Mark { memory, .. } => json!(["mark", memory]),
             Self::Render(_)
             | Self::Look { .. }
             | Self::ReadLedger
@@ -181,7 +194,14 @@ impl Action {
                     | Self::Forget { .. }
                     | Self::ForgetLedgerOf { .. }
                     | Self::Finalize { .. }
+                    | Self::Mark { .. }
             )
+    }
+
+    /// Whether it writes the root.
+    #[must_use]
+    pub fn writes_root(&self) -> bool {
+        matches!(self, Self::Finalize { .. } | Self::Mark { .. } | Self::Status { .. })
     }
 }
 

@@ -15,6 +15,12 @@ pub const MAX_ENTRIES: usize = 2_000;
 /// How many bytes of JSON a result may have; a larger one is recorded as null.
 pub const MAX_RESULT_BYTES: usize = 4_096;
 
+/// The Secret with the ledger of an instance.
+#[must_use]
+pub fn secret_name(instance: &str) -> String {
+    format!("pemdas-ledger-{instance}")
+}
+
 /// A node and one of its members; the member is empty where there is only one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot {

@@ -198,6 +198,22 @@ pub async fn finalize(
     write(client, resource, sent).await
 }
 
+/// Sets an annotation of a root, or takes it off, if it is still the one that this was decided for.
+pub async fn annotate(
+    client: &Client,
+    resource: &Resource,
+    key: &ObjectKey,
+    (uid, resource_version): (&str, u64),
+    (name, value): (&str, Option<&str>),
+) -> Done {
+    let body = json!({ "metadata": {
+        "uid": uid, "resourceVersion": resource_version.to_string(), "annotations": { name: value },
+    } });
+    let path = place(resource, key, "", "pemdas");
+    let sent = Sent { method: Method::PATCH, path, content_type: MERGE, body, meant: Meant::Change };
+    write(client, resource, sent).await
+}
+
 /// Takes our finalizer off an object; with `disown`, the label and the annotation of our claim as well.
 pub async fn release(client: &Client, resource: &Resource, seen: &Live, disown: bool) -> Done {
     let finalizers: Vec<_> =

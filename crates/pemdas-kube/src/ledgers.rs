@@ -3,7 +3,7 @@
 use http::Method;
 use kube::Client;
 use pemdas_core::{
-    ledger::Ledger,
+    ledger::{Ledger, secret_name},
     world::{LedgerFact, Live, Refusal, Seal, WriteOutcome},
 };
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ pub struct Place {
 
 impl Place {
     fn name(&self) -> String {
-        format!("pemdas-ledger-{}", self.instance)
+        secret_name(&self.instance)
     }
 
     fn path(&self) -> String {

@@ -143,6 +143,8 @@ pub(crate) struct Wanted {
     pub(crate) process: String,
     /// How often they are asked.
     pub(crate) report_every: Duration,
+    /// Whether nothing is written but reports.
+    pub(crate) suspended: bool,
     /// What it runs on.
     pub(crate) machine: Machine,
 }
@@ -192,6 +194,7 @@ impl Operation {
         let settings = Settings {
             namespaces: wanted.namespaces,
             keys: wanted.keys,
+            suspended: wanted.suspended,
             fence,
             recheck: wanted.recheck,
             machine,

@@ -11,7 +11,7 @@ use super::{
     given_up::GivenUp,
     inventory::{Inventory, Item},
     pass::{Found, Pass, idle},
-    reason, removal,
+    reason, remembered, removal,
     report::STATUS_INTERVAL,
     status::{self, REMOVING},
     tally::Tally,
@@ -408,6 +408,12 @@ fn next_removal(world: &World, live: &Live, claim: &Claim) -> Option<Action> {
 fn last_steps(world: &World, decision: &mut Decision) {
     if matches!(world.ledger_write, Some(OwnWrite::Lost)) {
         decision.actions.push(Action::ReadLedger);
+        return;
+    }
+    if let Some(unmark) = remembered::unmark(world).filter(|_| !mutant!(MarkStays)) {
+        if !world.writes.contains_key(&world.root.key) {
+            decision.actions.push(unmark);
+        }
         return;
     }
     match &world.ledger {

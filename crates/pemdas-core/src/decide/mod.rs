@@ -13,8 +13,9 @@
 //! | `reclaim` | 11: what a dead root left |
 //! | `removal` | 7: what goes, and in which order |
 //! | `deletion`, `given_up` | 8: the end of an instance |
-//! | `memory`, `states` | 9: states and onces |
+//! | `remembered`, `memory`, `states` | 9: what is remembered, states and onces |
 //! | `report` | 12: the conditions, the status, the events |
+//! | `suspended` | after all: the brake |
 
 mod admission;
 mod converge;
@@ -31,11 +32,13 @@ mod need;
 mod node;
 mod pass;
 mod reclaim;
+mod remembered;
 mod removal;
 mod report;
 mod settled;
 mod states;
 mod status;
+mod suspended;
 mod tally;
 mod why;
 
@@ -62,6 +65,7 @@ pub use memo::Memo;
 pub use node::MAX_MEMBERS;
 pub(crate) use report::{FORGED, PRUNED, REPORT};
 pub(crate) use status::STATUS_PRUNED;
+pub use suspended::is_set as suspends;
 pub use why::{Cause, MAX_CAUSES, MAX_CHAIN, NodeState, Phase, chain, reason};
 
 /// How long a write of a process that lost the lease may be on its way, in milliseconds: an API server gives up on a
@@ -128,6 +132,9 @@ pub struct Decision {
     /// Whether there are objects with our label, and no claim that Pemdas wrote.
     #[serde(skip)]
     pub ignores: bool,
+    /// Whether its writes wait because a human said so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub suspended: bool,
 }
 
 impl Decision {
@@ -165,16 +172,22 @@ pub(crate) fn without_members(program: &Program, world: &World) -> BTreeSet<Stri
     empty.map(|(name, _)| name.clone()).collect()
 }
 
+/// What may not be written now waits: all of it where a human said so, and a write to the root that was refused as any
+/// other does.
+fn hold_writes(world: &World, decision: &mut Decision) {
+    if suspended::why(world).is_some() {
+        suspended::hold(&mut decision.actions);
+        decision.suspended = true;
+    }
+    hold_root_writes(world, decision);
+}
+
 /// A write to the root that was refused waits as any other does.
 fn hold_root_writes(world: &World, decision: &mut Decision) {
     let Some(refused) = world.refused.get(&world.root.key).filter(|it| it.again() > world.now) else {
         return;
     };
-    let held = |it: &Action| {
-        matches!(it, Action::Finalize { .. } | Action::Status { .. })
-            && it.tried() == refused.tried
-            && !mutant!(RootAtOnce)
-    };
+    let held = |it: &Action| it.writes_root() && it.tried() == refused.tried && !mutant!(RootAtOnce);
     if decision.actions.iter().any(held) {
         decision.actions.retain(|it| !held(it));
         decision.wake = Some(decision.wake.map_or(refused.again(), |it| it.min(refused.again())));

@@ -9,8 +9,13 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    Cause, Conditions, Decision, Mode, NodeState, desired::Kept, edges::Taken, facts::Facts,
-    inventory::Inventory, reason,
+    Cause, Conditions, Decision, Mode, NodeState,
+    desired::Kept,
+    edges::Taken,
+    facts::Facts,
+    inventory::Inventory,
+    reason,
+    remembered::{self, Memory},
 };
 use crate::{
     action::Action,
@@ -249,6 +254,10 @@ pub(super) struct Pass<'a> {
     pub(super) removing: BTreeMap<Slot, NodeState>,
     /// Whether the root's status says what it should.
     pub(super) told_all: bool,
+    /// Whether something is to be written besides the report.
+    pub(super) moves: bool,
+    /// Why that waits, and what, where a human said so.
+    pub(super) suspended: Option<String>,
     /// What is wrong with the report.
     pub(super) trouble: Option<super::status::Trouble>,
     /// What may not be told; collected when something is told.
@@ -330,7 +339,8 @@ impl<'a> Pass<'a> {
         root_input: Arc<Value>,
     ) -> Self {
         let unseen = (world.ledger_write.is_some() && !mutant!(UnseenLedger))
-            || super::reclaim::is_unreadable(world, root);
+            || super::reclaim::is_unreadable(world, root)
+            || remembered::memory(world, root) != Memory::Known;
         let ledger = match &world.ledger {
             _ if unseen => None,
             LedgerFact::Unknown | LedgerFact::Unreadable => None,
@@ -363,6 +373,8 @@ impl<'a> Pass<'a> {
             instance: Vec::new(),
             removing: BTreeMap::new(),
             told_all: true,
+            moves: false,
+            suspended: None,
             trouble: None,
             secrets: OnceCell::new(),
             pruned: None,
@@ -377,12 +389,10 @@ impl<'a> Pass<'a> {
 
     /// What contradicts itself in the world, whatever the nodes say.
     pub(super) fn contradictions(&mut self) {
-        if self.facts.all().ledger == LedgerFact::Unreadable {
-            self.instance.push(Cause::stalled(reason::UNREADABLE, "the ledger cannot be read"));
-        }
+        self.tell_lost_memory();
         if super::reclaim::is_unreadable(self.facts.all(), self.root) {
             let text = "the ledger of the earlier root cannot be read";
-            self.instance.push(Cause::stalled(reason::UNREADABLE, text));
+            self.instance.push(Cause::stalled(reason::MEMORY_LOST, text));
         }
     }
 
@@ -431,6 +441,8 @@ impl<'a> Pass<'a> {
 
     pub(super) fn ledger(&self) -> Option<&'a Ledger> {
         self.facts.read(Touch::LEDGER);
+        // The root says whether there is one.
+        self.facts.read(Touch::ROOT_MARKS);
         self.ledger
     }
 
@@ -608,5 +620,6 @@ pub(super) fn idle(cause: &Cause) -> Decision {
         interests: Arc::default(),
         used: BTreeMap::new(),
         ignores: false,
+        suspended: false,
     }
 }

@@ -3,7 +3,7 @@
 //! *The accident*: a backup is restored, the new root takes the objects of the old one, and knows nothing of what was
 //! done: every migration runs again, and every password that was made from a seed is another one.
 
-use super::{Cause, Decision, pass::idle};
+use super::{Cause, Decision, pass::idle, remembered::Mark};
 use crate::{
     action::Action,
     ledger::{End, Ledger},
@@ -47,7 +47,12 @@ fn earlier<'r>(world: &World, root: &'r Live) -> Option<&'r str> {
         Owner::Another { uid, root } => uid == named && is_dead(world, &uid, &root),
         _ => false,
     };
-    (world.objects.values().any(|it| left(it)) && !mutant!(LeaveOldLedger)).then_some(named)
+    // Where nothing is left of it, the root itself may say so.
+    let noted = || {
+        let mark = Mark::of(world, root);
+        mark.is_some_and(|it| it.genuine && it.instance == named && is_dead(world, named, &world.root.key))
+    };
+    ((world.objects.values().any(|it| left(it)) || noted()) && !mutant!(LeaveOldLedger)).then_some(named)
 }
 
 /// Whether a claim is of an earlier root with the identity of this one: not of another root, and not of another

@@ -13,6 +13,7 @@ use super::{
     pass::{Asked, Data, Found, Pass, record},
     reason,
     status::{self, Parts, STATUS_PRUNED, Trouble, whole},
+    suspended::{self, SUSPENDED},
     tally::Tally,
 };
 use crate::{
@@ -65,6 +66,9 @@ impl Pass<'_> {
             self.finalized(&root, &mut nobody);
         }
         self.record_ledger();
+        self.moves = self.actions.iter().any(Action::moves_the_cluster);
+        self.suspended = suspended::why(self.facts.all())
+            .map(|why| suspended::told(&why, &suspended::hold(&mut self.actions)));
         tally.add(std::mem::take(&mut self.removing));
         let conditions = self.conditions(tally);
         let waits = self.status_waits(&conditions);
@@ -94,6 +98,7 @@ impl Pass<'_> {
             wake: self.wake,
             used: std::mem::take(&mut tally.used),
             ignores: !self.inventory.forged.is_empty(),
+            suspended: self.suspended.is_some(),
         }
     }
 
@@ -107,7 +112,8 @@ impl Pass<'_> {
             // It is tried once more: nothing has changed so far.
             self.instance.extend(lasting.clone());
         }
-        let Some(next) = self.take_record() else { return };
+        let kept = self.keep_memory();
+        let Some(next) = kept.or_else(|| self.take_record()) else { return };
         if self.facts.all().ledger_write.is_some() && !mutant!(UnseenLedger) {
             return;
         }
@@ -116,7 +122,7 @@ impl Pass<'_> {
             // The ledger has to be taken away in the end: that needs a finalizer as any object does.
             let finalizers = self.root.finalizers.iter().cloned().chain([removal]).collect();
             if !self.facts.all().writes.contains_key(&self.facts.all().root.key)
-                && !self.actions.iter().any(|it| matches!(it, Action::Finalize { .. }))
+                && !self.actions.iter().any(Action::writes_root)
             {
                 let refused = self.hold_root(finalizers);
                 self.instance.extend(refused);
@@ -154,7 +160,7 @@ impl Pass<'_> {
         stalled.truncate(MAX_STATUS_NODES);
         let all_ready =
             tally.unready().all(|(_, it)| it.phase == Phase::Removing && mutant!(ReadyWhileRemoving));
-        let moving = self.actions.iter().any(Action::moves_the_cluster) || self.ledger().is_none();
+        let moving = self.moves || self.ledger().is_none();
         let ready = all_ready
             && tally.vague == 0
             && self.asked.open.is_empty()
@@ -223,6 +229,7 @@ impl Pass<'_> {
             revision: &self.program.revision.name,
             report: reported,
             pruned,
+            suspended: self.suspended.clone(),
             before: self.root.body.get("status"),
             now: self.facts.all().changed_at,
             public: &|text| self.public(text),
@@ -336,7 +343,7 @@ impl Pass<'_> {
             }
             return;
         }
-        if self.actions.iter().any(|it| matches!(it, Action::Finalize { .. })) {
+        if self.actions.iter().any(Action::writes_root) {
             return;
         }
         // What passes within the interval is not even made: an instance that is ready at once costs one write.
@@ -396,6 +403,8 @@ impl Pass<'_> {
         let instance = self.stalled().or_else(|| self.instance.iter().find_map(Cause::told));
         if let Some((reason, message)) = instance {
             now.insert(None, (reason.to_owned(), message));
+        } else if let Some(message) = &self.suspended {
+            now.insert(None, (SUSPENDED.to_owned(), message.clone()));
         } else if conditions.ready {
             let ready = || (READY.to_owned(), "everything that is needed is ready".to_owned());
             now.insert(

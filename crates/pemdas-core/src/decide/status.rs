@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Cause, Conditions, Phase, chain,
     report::{LOWERED, MAX_STATUS_NODES, STATUS_FAILED},
+    suspended::SUSPENDED,
     tally::Tally,
 };
 use crate::{crd::STATUS_VERSION, ledger::Slot, moment::timestamp, text};
@@ -46,6 +47,8 @@ pub(super) struct Parts<'a> {
     pub(super) report: Option<(bool, Option<Trouble>)>,
     /// What is said of fields that the definition drops.
     pub(super) pruned: Option<String>,
+    /// Why nothing is written, and what waits for that.
+    pub(super) suspended: Option<String>,
     /// The status that is there.
     pub(super) before: Option<&'a Value>,
     /// The time in milliseconds.
@@ -88,7 +91,11 @@ pub(super) fn whole(mut parts: Parts<'_>) -> Value {
         reason: "UnknownFields".to_owned(),
         message,
     }));
-    all.extend(authored.into_iter().filter(|it| !OURS.contains(&&*it.name)));
+    all.extend(parts.suspended.as_ref().map(|message| suspension(message.clone())));
+    all.extend(authored.into_iter().filter(|it| {
+        let stands = it.name != SUSPENDED || parts.suspended.is_none();
+        !OURS.contains(&&*it.name) && stands
+    }));
     let public = |it: Condition| Condition { message: (parts.public)(&it.message), ..it };
     let conditions = all.into_iter().map(|it| public(it).written(written, parts.generation, &now));
     status.insert("conditions".to_owned(), conditions.collect());
@@ -136,9 +143,12 @@ fn own(parts: &Parts<'_>, lowered: Option<&Condition>) -> Vec<Condition> {
     let stalled_reason =
         stalled_reason.or(parts.stalled.map(str::to_owned)).unwrap_or_else(|| "Stalled".to_owned());
     let waits = parts.waits.clone().unwrap_or_else(|| root_cause(tally));
+    let halted = parts.suspended.as_ref().filter(|_| !conditions.ready);
+    let waits = halted.cloned().unwrap_or(waits);
+    let progressing = if halted.is_some() { SUSPENDED } else { "Progressing" };
     let (ready, reason, message) = match lowered {
         _ if !conditions.stalled.is_empty() => (false, stalled_reason.clone(), stalled.clone()),
-        _ if !conditions.ready => (false, "Progressing".to_owned(), waits.clone()),
+        _ if !conditions.ready => (false, progressing.to_owned(), waits.clone()),
         Some(lowered) => (false, lowered.reason.clone(), lowered.message.clone()),
         None => (true, "Ready".to_owned(), "everything that is needed is ready".to_owned()),
     };
@@ -151,7 +161,7 @@ fn own(parts: &Parts<'_>, lowered: Option<&Condition>) -> Vec<Condition> {
     let dropped = tally.dropped().map(|(slot, sentence)| told_dropped(slot, sentence));
     let message = std::iter::once(message).chain(dropped).collect::<Vec<_>>().join("; ");
     let is_stalled = !conditions.stalled.is_empty();
-    let progress = if conditions.reconciling { "Progressing" } else { "Done" };
+    let progress = if conditions.reconciling { progressing } else { "Done" };
     let progress_message = if conditions.reconciling { waits } else { String::new() };
     let stall = if is_stalled { stalled_reason } else { "Fine".to_owned() };
     vec![
@@ -159,6 +169,11 @@ fn own(parts: &Parts<'_>, lowered: Option<&Condition>) -> Vec<Condition> {
         condition("Reconciling", conditions.reconciling, progress.to_owned(), progress_message),
         condition("Stalled", is_stalled, stall, stalled),
     ]
+}
+
+/// That nothing is written because a human said so.
+fn suspension(message: String) -> Condition {
+    Condition { name: SUSPENDED.to_owned(), status: "True", reason: SUSPENDED.to_owned(), message }
 }
 
 /// Whether the Service of a `report` answers.
@@ -300,14 +315,21 @@ pub(super) fn removing(
         Condition { name, status, reason, message }.written(written, generation, &now)
     };
     // What only waits is not stalled, although something may be left in the end.
-    let is_stalled = reason != REMOVING;
+    let is_suspended = reason == SUSPENDED;
+    let is_stalled = reason != REMOVING && !is_suspended;
+    let progress = if is_suspended { SUSPENDED } else { REMOVING };
     let (moves, stall) = if is_stalled { ("False", ("True", reason)) } else { ("True", ("False", "Fine")) };
     let mut conditions = vec![
         condition("Ready", "False", reason, waits.to_owned()),
-        condition("Reconciling", moves, REMOVING, waits.to_owned()),
+        condition("Reconciling", moves, progress, waits.to_owned()),
         condition("Stalled", stall.0, stall.1, if is_stalled { stalled.join("; ") } else { String::new() }),
     ];
-    let others = written.into_iter().flatten().filter(|it| !is_own(it) && it["type"] != "Ready");
+    if is_suspended {
+        conditions.push(condition(SUSPENDED, "True", SUSPENDED, waits.to_owned()));
+    }
+    let is_brake = |it: &Value| it["type"] == SUSPENDED && it["reason"] == SUSPENDED;
+    let others =
+        written.into_iter().flatten().filter(|it| !is_own(it) && it["type"] != "Ready" && !is_brake(it));
     conditions.extend(others.cloned());
     status["conditions"] = Value::Array(conditions);
     let known = before.pointer("/pemdas/nodes").and_then(Value::as_array);
@@ -351,7 +373,8 @@ pub(super) fn says(status: &Value, about: Option<&Slot>, reason: &str) -> bool {
                 && list("/conditions")
                     .all(|it| it["type"] == "Ready" || it["status"] == "False" || !is_own(it));
             let removing = it["type"] == "Reconciling" && reason == REMOVING && it["reason"] == REMOVING;
-            ((ready || stalled || removing) && it["status"] == "True") || lowered
+            let suspended = reason == SUSPENDED && it["type"] == SUSPENDED && it["reason"] == SUSPENDED;
+            ((ready || stalled || removing || suspended) && it["status"] == "True") || lowered
         }),
         Some(slot) => list("/pemdas/nodes").any(|it| {
             it["name"] == slot.node.as_str()
@@ -400,6 +423,7 @@ mod tests {
             failed: None,
             report: None,
             pruned: None,
+            suspended: None,
             before,
             now,
             public: &str::to_owned,

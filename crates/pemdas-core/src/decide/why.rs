@@ -43,8 +43,8 @@ pub mod reason {
     pub const UNSTEADY: &str = "DoesNotSettle";
     /// An object under a name that is wanted has our label, and no claim that Pemdas wrote.
     pub const CLAIM_INVALID: &str = "ClaimInvalid";
-    /// A ledger that cannot be read, or a claim that contradicts its blueprint.
-    pub const UNREADABLE: &str = "Unreadable";
+    /// The ledger is gone or cannot be read, and there was one.
+    pub const MEMORY_LOST: &str = "MemoryLost";
     /// The API server refuses a write again and again, or what is there may not be seen; it is tried again, and somebody has to
     /// do something.
     pub const REFUSED: &str = "Refused";

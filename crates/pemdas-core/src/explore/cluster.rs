@@ -250,6 +250,16 @@ impl Cluster {
                 live.finalizers.clone_from(finalizers);
                 WriteOutcome::Done(self.store(live))
             }
+            Action::Mark { uid, resource_version, annotation, memory } => {
+                let root = self.root.clone();
+                let live = match self.checked(&root, uid, Some(*resource_version)) {
+                    Ok(live) => live,
+                    Err(refusal) => return WriteOutcome::Refused(refusal),
+                };
+                let mut live = (*live).clone();
+                set_annotation(&mut live, annotation, memory.as_deref());
+                WriteOutcome::Done(self.store(live))
+            }
             Action::Status { uid, status } => {
                 let root = self.root.clone();
                 match self.checked(&root, uid, None) {
@@ -314,6 +324,14 @@ impl Cluster {
             return Err(Refusal::Changed);
         }
         Ok(live.clone())
+    }
+}
+
+/// Sets an annotation, or takes it off.
+pub(super) fn set_annotation(live: &mut Live, name: &str, value: Option<&str>) {
+    match value {
+        Some(value) => live.body["metadata"]["annotations"][name] = json!(value),
+        None => without(&mut live.body, &["metadata", "annotations", name].map(str::to_owned)),
     }
 }
 

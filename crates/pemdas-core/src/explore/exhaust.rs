@@ -128,6 +128,7 @@ fn action(action: &Action, rank: &dyn Fn(u64) -> usize) -> String {
         Action::Finalize { finalizers, resource_version, .. } => {
             format!("{finalizers:?} {}", rank(*resource_version))
         }
+        Action::Mark { memory, resource_version, .. } => format!("{memory:?} {}", rank(*resource_version)),
         other => format!("{other:?}"),
     }
 }

@@ -5,9 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
+    brake::a_brake_stops_every_write_and_nothing_is_lost_by_it,
+    loss::a_ledger_that_is_lost_is_not_taken_for_an_empty_one,
     rename,
     sim::{Fault, Sim},
     subject::Subject,
@@ -19,7 +21,7 @@ use crate::{
     decide::{Cause, Mode, decide},
     ledger::Slot,
     path::FieldPath,
-    world::{CLAIM_ANNOTATION, Fact, OUR_PREFIX, ObjectKey, ROOT_LABEL, Refusal, Sight, leaves},
+    world::{CLAIM_ANNOTATION, Fact, OUR_PREFIX, ObjectKey, ROOT_LABEL, Refusal, Sight, leaves, without},
 };
 
 /// A property of a subject; the number says how hard it is tried.
@@ -49,6 +51,8 @@ macro_rules! each_law {
             nodes_of_a_deletion_block_until_skipped,
             a_terminating_namespace_ends,
             withdrawn_permissions_leak_nothing,
+            a_ledger_that_is_lost_is_not_taken_for_an_empty_one,
+            a_brake_stops_every_write_and_nothing_is_lost_by_it,
             a_contended_field_ends_stalled,
             what_comes_back_is_deleted_with_a_pause,
             the_end_is_a_function_of_the_objects,
@@ -70,8 +74,10 @@ each_law!(list);
 pub(super) fn as_if_nothing_happened(subject: &Subject) -> impl Fn(&mut Sim) -> Option<String> + use<> {
     let subject = subject.clone();
     move |sim| {
-        let root = sim.root().cloned()?;
-        let mut fresh = subject.start_at(sim.program?, &root.body);
+        // As its author wrote it: what Pemdas noted on it is of an instance that is there.
+        let mut root = Value::clone(&sim.root()?.body);
+        without(&mut root, &["metadata", "annotations", &sim.world.root.memory()].map(str::to_owned));
+        let mut fresh = subject.start_at(sim.program?, &root);
         fresh.settle();
         if !sim.is_ready() {
             return Some(format!("it is not ready: {:?} {:#?}", sim.stalled(), sim.waits()));

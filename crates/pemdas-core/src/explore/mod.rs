@@ -11,6 +11,7 @@
 )]
 #![cfg_attr(not(test), allow(dead_code, reason = "most of it is for this crate's own tests"))]
 
+mod brake;
 mod cluster;
 mod controllers;
 mod duo;
@@ -18,6 +19,7 @@ mod exhaust;
 mod eyes;
 mod lab;
 mod laws;
+mod loss;
 mod properties;
 mod rename;
 mod sim;

@@ -417,7 +417,7 @@ impl Sim {
         };
         match &action {
             Action::Record { .. } | Action::Forget { .. } => self.world.learn(Fact::LedgerOutcome(outcome)),
-            Action::Status { .. } | Action::Finalize { .. } => {
+            it if it.writes_root() => {
                 let outcome = match outcome {
                     // The root is read again by its watch: a lost answer is an answer that comes with it.
                     WriteOutcome::Lost => WriteOutcome::Refused(Refusal::Busy("lost".to_owned())),
@@ -484,8 +484,12 @@ impl Sim {
         let mut cluster = self.cluster.clone();
         let root = cluster.objects.remove(&cluster.root).expect("a root");
         let mut body = Value::clone(&root.body);
+        let memory = root.annotation(&self.world.root.memory()).map(str::to_owned);
         for field in ["uid", "finalizers", "generation", "annotations"] {
             without(&mut body, &["metadata".to_owned(), field.to_owned()]);
+        }
+        if let Some(memory) = memory {
+            body["metadata"]["annotations"] = json!({ self.world.root.memory(): memory });
         }
         without(&mut body, &["status".to_owned()]);
         cluster.old_ledger = cluster.ledger.take().map(|(version, it)| (self.uid.clone(), version, it));
@@ -572,6 +576,11 @@ impl Sim {
                 self.violations.push(format!("{key} completed {times} times"));
             }
         }
+    }
+
+    /// What has completed may do so again: a human said so.
+    pub(super) fn forget_completions(&mut self) {
+        self.completions.clear();
     }
 
     /// A controller says that its object is not ready for a while.

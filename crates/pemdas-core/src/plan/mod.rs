@@ -34,7 +34,7 @@ use crate::{
     ledger::Slot,
     program::Program,
     secrets::Secrets,
-    world::{FieldSet, Live, ObjectKey, Owner, World},
+    world::{FieldSet, Live, OUR_PREFIX, ObjectKey, Owner, World, without},
 };
 
 /// How many rounds are played. A blueprint of this depth has other problems.
@@ -171,6 +171,31 @@ pub fn stored(object: &Value) -> Value {
 /// Shows a root: to its instance, and to nodes that observe it.
 pub fn show_root(world: &mut World, root: Live) {
     play::show_root(world, Some(root));
+}
+
+/// Takes off the root that there is a ledger, where nobody can read it: what was remembered is not known, and not lost.
+pub fn forget_memory(world: &mut World) {
+    let annotation = world.root.memory();
+    take_off(world, &annotation);
+}
+
+/// Shows the root without an annotation.
+fn take_off(world: &mut World, annotation: &str) {
+    let Some(root) = &world.root.live else { return };
+    let mut root = (**root).clone();
+    let mut body = Value::clone(&root.body);
+    without(&mut body, &["metadata", "annotations", annotation].map(str::to_owned));
+    root.body = body.into();
+    show_root(world, root);
+}
+
+/// Takes the brake off: a plan says what would be done without it. Whether there was one on the root.
+pub fn lift_brake(world: &mut World) -> bool {
+    let Some(root) = &world.root.live else { return false };
+    let annotation = format!("{OUR_PREFIX}suspend");
+    let is_set = root.annotation(&annotation).is_some_and(crate::decide::suspends);
+    take_off(world, &annotation);
+    is_set
 }
 
 /// Puts the finalizers on the root that the objects of its instance stand for, where nothing shows the root as it is.

@@ -175,7 +175,9 @@ impl<'a> Play<'a> {
 
     fn is_bookkeeping(&self, action: &Action) -> bool {
         match action {
-            Action::Finalize { .. } | Action::Record { .. } | Action::Forget { .. } => true,
+            Action::Finalize { .. } | Action::Mark { .. } | Action::Record { .. } | Action::Forget { .. } => {
+                true
+            }
             Action::Release { disown, .. } => !disown,
             Action::Change { key, body, .. } => {
                 let Some(live) = self.world.objects.get(key) else { return false };
@@ -335,6 +337,7 @@ impl<'a> Play<'a> {
                 self.world.objects.insert(key.clone(), Arc::new(live));
             }
             Action::Finalize { finalizers, .. } => self.finalize(version, finalizers),
+            Action::Mark { annotation, memory, .. } => self.mark(version, annotation, memory.as_deref()),
             Action::Record { ledger, .. } => {
                 self.world.ledger = LedgerFact::Present { resource_version: version, ledger: ledger.clone() };
             }
@@ -376,6 +379,19 @@ impl<'a> Play<'a> {
         let ends = root.terminating && root.finalizers.is_empty();
         self.world.root.seen_going |= root.terminating;
         show_root(self.world, (!ends).then_some(root));
+    }
+
+    fn mark(&mut self, version: u64, annotation: &str, memory: Option<&str>) {
+        let Some(root) = self.world.root.live.clone() else { return };
+        let mut root = (*root).clone();
+        root.resource_version = version;
+        let mut body = Value::clone(&root.body);
+        match memory {
+            Some(memory) => body["metadata"]["annotations"][annotation] = json!(memory),
+            None => without(&mut body, &["metadata", "annotations", annotation].map(str::to_owned)),
+        }
+        root.body = body.into();
+        show_root(self.world, Some(root));
     }
 
     /// Takes every object of ours to become ready that is not. Says what was assumed.

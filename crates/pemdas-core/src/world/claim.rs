@@ -32,8 +32,7 @@ impl Finalizers {
     /// Of the instance with this name.
     #[must_use]
     pub fn of(instance: &str) -> Self {
-        // What follows the uid tells the blueprint; the uid is the root's own.
-        let ending = instance.split_once('.').map_or(String::new(), |(_, it)| format!("-{it}"));
+        let ending = ending(instance);
         Self {
             removal: format!("pemdas.dev/removal{ending}"),
             deletion: format!("pemdas.dev/deletion{ending}"),
@@ -51,6 +50,18 @@ impl Finalizers {
     pub fn hold(&self, object: &Live) -> bool {
         object.finalizers.iter().any(|it| self.contains(it))
     }
+}
+
+/// How the names of what an instance puts on its root end: what follows the uid tells the blueprint; the uid is the
+/// root's own.
+fn ending(instance: &str) -> String {
+    instance.split_once('.').map_or(String::new(), |(_, it)| format!("-{it}"))
+}
+
+/// The annotation by which the root of the instance with this name says that there is a ledger.
+#[must_use]
+pub fn memory_annotation(instance: &str) -> String {
+    format!("{OUR_PREFIX}memory{}", ending(instance))
 }
 
 /// What the names of our annotations on a root begin with; templates do not see them.

@@ -110,6 +110,8 @@ pub enum Fact {
     Selected(bool),
     /// Whether the root's namespace is being deleted.
     NamespaceEnding(bool),
+    /// Why nothing may be written for any instance of the blueprint; nothing if it may.
+    Suspended(Option<Box<str>>),
     /// The ledger.
     Ledger(LedgerFact),
     /// An action was sent.
@@ -170,6 +172,7 @@ impl World {
             }
             Fact::Selected(selected) => self.root.selected = selected,
             Fact::NamespaceEnding(ending) => self.namespace_ending = ending,
+            Fact::Suspended(why) => self.suspended = why,
             Fact::Ledger(ledger) => self.ledger(ledger),
             Fact::Sent(action) => {
                 match &*action {
@@ -187,7 +190,8 @@ impl World {
             Fact::LedgerOutcome(outcome) => self.ledger_outcome(outcome),
             Fact::LedgerRead(ledger) => {
                 self.ledger_write = None;
-                self.ledger = ledger;
+                self.ledger_missed = ledger == LedgerFact::Absent;
+                self.set_ledger(ledger);
             }
             Fact::OldLedger(instance, ledger) => self.old_ledger = Some((instance, ledger)),
             Fact::Answer(live) => self.answer(live),
@@ -212,6 +216,7 @@ impl World {
             }
             Fact::Selected(selected) => *selected == self.root.selected,
             Fact::NamespaceEnding(ending) => *ending == self.namespace_ending,
+            Fact::Suspended(why) => *why == self.suspended,
             Fact::Ledger(ledger) => *ledger == self.ledger && self.ledger_write.is_none(),
             Fact::Dropped(key, fields) => {
                 self.dropped.get(key).map_or(fields.is_empty(), |known| known == fields)
@@ -235,6 +240,7 @@ impl World {
             | Fact::RootVanished
             | Fact::Selected(_)
             | Fact::NamespaceEnding(_)
+            | Fact::Suspended(_)
             | Fact::OldLedger(_, _) => {
                 self.touch(Touch::EVERYTHING);
             }
@@ -272,7 +278,7 @@ impl World {
                     self.touch(Touch::LEDGER);
                 }
                 Action::Look { key } => self.touch_object(key),
-                Action::Finalize { .. } | Action::Status { .. } => {
+                it if it.writes_root() => {
                     let root = self.root.key.clone();
                     self.touch_object(&root);
                     self.touch(Touch::REPORT);
@@ -466,7 +472,22 @@ impl World {
         if seen {
             self.ledger_write = None;
         }
-        self.ledger = ledger;
+        self.set_ledger(ledger);
+    }
+
+    /// The ledger is as this says. What it said before it went without our doing is not forgotten.
+    fn set_ledger(&mut self, ledger: LedgerFact) {
+        let before = std::mem::replace(&mut self.ledger, ledger);
+        match (before, &self.ledger) {
+            (_, LedgerFact::Present { .. }) => {
+                self.torn_ledger = None;
+                self.ledger_missed = false;
+            }
+            (LedgerFact::Present { ledger, .. }, LedgerFact::Absent) if !self.forgets_ledger => {
+                self.torn_ledger = Some(ledger);
+            }
+            _ => {}
+        }
     }
 
     fn sent(&mut self, action: &Action) {
@@ -483,11 +504,14 @@ impl World {
             Action::Look { key } if !mutant!(LookTwice) => {
                 self.writes.insert(key.clone(), OwnWrite::InFlight);
             }
-            Action::Record { .. } | Action::Forget { .. } => self.ledger_write = Some(OwnWrite::InFlight),
+            Action::Record { .. } | Action::Forget { .. } => {
+                self.forgets_ledger = matches!(action, Action::Forget { .. });
+                self.ledger_write = Some(OwnWrite::InFlight);
+            }
             Action::ReadLedgerOf { instance } | Action::ForgetLedgerOf { instance, .. } => {
                 self.old_ledger = Some((instance.clone(), LedgerFact::Unknown));
             }
-            Action::Finalize { .. } => {
+            Action::Finalize { .. } | Action::Mark { .. } => {
                 self.writes.insert(self.root.key.clone(), OwnWrite::InFlight);
             }
             Action::Status { status, .. } => {

@@ -21,7 +21,8 @@ use std::{
 use serde_json::Value;
 
 pub use claim::{
-    CLAIM_ANNOTATION, Claim, Finalizers, ONCE_FINALIZER, OUR_PREFIX, Owner, ROOT_LABEL, manager, owner, place,
+    CLAIM_ANNOTATION, Claim, Finalizers, ONCE_FINALIZER, OUR_PREFIX, Owner, ROOT_LABEL, manager,
+    memory_annotation, owner, place,
 };
 pub use dropped::{MAX_DROPPED, dropped};
 pub use fields::{MAX_FIELDS, fields, had};
@@ -132,6 +133,12 @@ impl RootFact {
     #[must_use]
     pub fn finalizers(&self) -> Finalizers {
         Finalizers::of(&self.instance)
+    }
+
+    /// The annotation by which it says that its instance has a ledger.
+    #[must_use]
+    pub fn memory(&self) -> String {
+        memory_annotation(&self.instance)
     }
 }
 
@@ -268,6 +275,8 @@ pub struct World {
     pub root: RootFact,
     /// Whether the root's namespace is being deleted.
     pub namespace_ending: bool,
+    /// Why nothing may be written for any instance of the blueprint.
+    pub suspended: Option<Box<str>>,
     /// The kinds that the instance speaks of or may have objects of.
     pub kinds: BTreeMap<KindKey, KindView>,
     /// The newest resourceVersion that a watch has told of a kind, by namespace.
@@ -298,6 +307,12 @@ pub struct World {
     pub looked: BTreeMap<ObjectKey, u64>,
     /// The ledger.
     pub ledger: LedgerFact,
+    /// The ledger as it was last seen, where it went without our doing.
+    pub(crate) torn_ledger: Option<Box<Ledger>>,
+    /// Whether we sent that the ledger is to go.
+    forgets_ledger: bool,
+    /// Whether a direct look has found no ledger: a list may be older than the root.
+    pub ledger_missed: bool,
     /// The ledger of an earlier root that this one's annotation names, by the name of its instance; unknown while it is
     /// being read.
     pub old_ledger: Option<(String, LedgerFact)>,
@@ -381,6 +396,7 @@ impl World {
                 given_up: None,
             },
             namespace_ending: false,
+            suspended: None,
             kinds: BTreeMap::new(),
             shown: BTreeMap::new(),
             objects: BTreeMap::new(),
@@ -396,6 +412,9 @@ impl World {
             dropped: BTreeMap::new(),
             looked: BTreeMap::new(),
             ledger: LedgerFact::Unknown,
+            torn_ledger: None,
+            forgets_ledger: false,
+            ledger_missed: false,
             old_ledger: None,
             ledger_write: None,
             ledger_refused: None,

@@ -201,12 +201,13 @@ impl Hub {
     }
 }
 
-/// Whether a write only takes finalizers of ours off. Pemdas does that as itself, so that an account that lost its permissions keeps
-/// nothing from going. It puts them on as the account: what may not write a root may not hold it either. An object that stays and is
-/// nobody's from now on loses its label and claim as well: that is a change like any other.
+/// Whether a write only takes finalizers and marks of ours off. Pemdas does that as itself, so that an account that lost its
+/// permissions keeps nothing from going. It puts them on as the account: what may not write a root may not hold it either. An
+/// object that stays and is nobody's from now on loses its label and claim as well: that is a change like any other.
 fn lets_go(action: &Action, seen: Option<&Live>) -> bool {
     match action {
         Action::Release { disown, .. } => !disown,
+        Action::Mark { memory: None, .. } => true,
         Action::Finalize { finalizers, .. } => seen.is_some_and(|it| finalizers.is_subset(&it.finalizers)),
         _ => false,
     }
@@ -256,6 +257,10 @@ async fn write(
         }
         (Action::Finalize { uid, resource_version, finalizers }, _) => {
             call::finalize(client, resource, key, (uid, *resource_version), finalizers).await
+        }
+        (Action::Mark { uid, resource_version, annotation, memory }, _) => {
+            call::annotate(client, resource, key, (uid, *resource_version), (annotation, memory.as_deref()))
+                .await
         }
         (Action::Release { disown, .. }, Some(seen)) => call::release(client, resource, seen, *disown).await,
         _ => lost,

@@ -80,6 +80,7 @@ impl Hub {
         about: About,
     ) {
         let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
+        let revisions = revisions.held(self.suspension(name).map(Into::into));
         let Some(counts) = self.blueprints.get(name).map(|it| Arc::downgrade(&it.counts)) else { return };
         let (post, name, turn) = (self.post.clone(), name.clone(), self.turn_to_keep(name));
         let mut compiled = compiled;
@@ -180,7 +181,8 @@ impl Hub {
         revision: &Revision,
     ) -> Vec<(KeptDefinition, Task)> {
         let Some(loaded) = self.blueprints.get(name).filter(|it| !it.gone) else { return Vec::new() };
-        let policy = policy(loaded.live());
+        // Who may write nothing waits for a definition, as for one that somebody else makes.
+        let policy = if self.suspension(name).is_some() { Policy::Await } else { policy(loaded.live()) };
         let maker = self.maker(name, loaded.live(), revision);
         let identity = loaded.identity.clone();
         let (reader, writer) = (self.clients.of(&Identity::Pemdas), self.clients.of(&identity));

@@ -12,10 +12,11 @@ use pemdas_core::{
     action::Event as Told,
     blueprint::{Blueprint, Body, RootTarget},
     crd::install::Policy,
+    decide::suspends,
     digest::Digest,
     graph::OWN_ROOT,
     program::{Program, Revision},
-    world::{KindKey, Live},
+    world::{Fact, KindKey, Live},
 };
 use serde_json::{Value, json};
 use tokio::{sync::Semaphore, time::Instant};
@@ -46,6 +47,8 @@ use crate::{
 pub(super) const ACCOUNT_ANNOTATION: &str = "pemdas.dev/service-account";
 /// The annotation that says who makes the definitions of a blueprint's kinds: `create`, `await` or `publish`.
 const DEFINITIONS_ANNOTATION: &str = "pemdas.dev/crds";
+/// The annotation that says that nothing is written for a blueprint.
+const SUSPEND_ANNOTATION: &str = "pemdas.dev/suspend";
 /// Writes of one blueprint under way at once: fewer than those of all together.
 const MAX_OWN_FLIGHTS: usize = 96;
 /// The code of a revision that cannot be kept.
@@ -269,7 +272,9 @@ impl Hub {
         let account = live.annotation(ACCOUNT_ANNOTATION).unwrap_or("default").to_owned();
         let identity = Identity::Account { namespace: name.namespace.clone(), name: account };
         let held = [live.body.get("data"), live.body.get("binaryData")];
-        let sources = Digest::of(&[], &json!([held, identity.to_string(), policy(live)]));
+        let suspended = suspension(live, self.settings.suspended);
+        let sources =
+            Digest::of(&[], &json!([held, identity.to_string(), policy(live), suspended.is_some()]));
         self.compilations += 1;
         let number = self.compilations;
         let loaded =
@@ -279,6 +284,10 @@ impl Hub {
             loaded.passed_over.clear();
         }
         loaded.live = live.clone();
+        for id in self.instances.of_blueprint(&name) {
+            self.learn(id, Fact::Suspended(suspended.clone()));
+        }
+        let Some(loaded) = self.blueprints.get_mut(&name) else { return };
         if loaded.sources == sources {
             let changed = loaded.report.was_edited(live);
             self.own_root(&name);
@@ -643,6 +652,28 @@ fn namespaces(live: &Live) -> BTreeSet<String> {
     let told = status.as_ref().and_then(|it| it.get("namespaces")).and_then(Value::as_array);
     let names = told.into_iter().flatten().filter_map(|it| it.as_str().map(str::to_owned));
     names.take(MAX_NAMESPACES).collect()
+}
+
+/// Why nothing may be written for a blueprint, but reports; nothing if it may.
+fn suspension(live: &Live, operator: bool) -> Option<Box<str>> {
+    if operator {
+        return Some("the operator was started with --suspend".into());
+    }
+    let (namespace, name) = (&live.key.namespace, &live.key.name);
+    let said = live.annotation(SUSPEND_ANNOTATION).is_some_and(suspends);
+    said.then(|| format!("the blueprint {namespace}/{name} has the annotation {SUSPEND_ANNOTATION}").into())
+}
+
+impl Hub {
+    /// Why nothing may be written for the instances of a blueprint; nothing if it may.
+    pub(super) fn suspension(&self, name: &BlueprintName) -> Option<Box<str>> {
+        let loaded = self.blueprints.get(name)?;
+        // What was said on a ConfigMap that is gone holds no more: a process that starts anew would not know of it.
+        if loaded.gone && !self.settings.suspended {
+            return None;
+        }
+        suspension(&loaded.live, self.settings.suspended)
+    }
 }
 
 /// Who makes the definitions.

@@ -80,6 +80,8 @@ pub(super) enum Standing {
     Reconciling,
     Stalled,
     Removing,
+    /// A human said that nothing is written.
+    Suspended,
 }
 
 impl Standing {
@@ -89,11 +91,14 @@ impl Standing {
             Self::Reconciling => InstanceState::reconciling,
             Self::Stalled => InstanceState::stalled,
             Self::Removing => InstanceState::deleting,
+            Self::Suspended => InstanceState::suspended,
         }
     }
 
     pub(super) fn of(decision: &pemdas_core::decide::Decision) -> Self {
-        if matches!(decision.mode, Mode::Removing | Mode::Deleting) {
+        if decision.suspended {
+            Self::Suspended
+        } else if matches!(decision.mode, Mode::Removing | Mode::Deleting) {
             Self::Removing
         } else if decision.conditions.ready {
             Self::Ready
@@ -439,6 +444,7 @@ impl Hub {
         world.learn(Fact::Now(self.clock.now()));
         world.learn(Fact::Lease(self.lease));
         world.learn(Fact::NamespaceEnding(self.is_ending(&live.key.namespace)));
+        world.learn(Fact::Suspended(self.suspension(blueprint)));
         let ledgers = if live.key.namespace.is_empty() { &blueprint.namespace } else { &live.key.namespace };
         self.watch_ledgers(ledgers);
         if self.knows_ledgers(ledgers) {

@@ -109,6 +109,8 @@ pub struct Settings {
     pub keys: Keys,
     /// How often it is asked again whether an account may still see what it is shown of somebody else's watch.
     pub recheck: Duration,
+    /// Nothing is written but reports, for nobody.
+    pub suspended: bool,
     /// Closed to writes once the lease is over.
     pub fence: Fence,
     /// What it runs on.

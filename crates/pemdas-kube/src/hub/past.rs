@@ -10,6 +10,11 @@ use std::{
     time::Duration,
 };
 
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{
+    Api,
+    api::{Patch, PatchParams},
+};
 use pemdas_core::{
     digest::Digest,
     packed::Packed,
@@ -21,7 +26,9 @@ use super::{
     Event, Hub, InstanceId,
     blueprints::{BlueprintName, Loaded, Running},
     instances::Instance,
+    reports::BLUEPRINT_FINALIZER,
     rollout,
+    views::BLUEPRINT_LABEL,
 };
 use crate::{
     compile::{Compiled, Compiler},
@@ -188,6 +195,7 @@ impl Hub {
             if self.instances.get(id).is_some_and(|it| it.world.root.uid == live.uid) {
                 self.learn(id, Fact::RootVanished);
             }
+            self.learn(id, Fact::Suspended(self.suspension(&name)));
             self.queue.push(&name, id);
         }
         self.owners_changed();
@@ -284,6 +292,11 @@ impl Hub {
     pub(super) fn tend(&mut self, name: &BlueprintName) {
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
         loaded.tending = false;
+        if self.suspension(name).is_some() {
+            self.tend_later(name);
+            return;
+        }
+        let Some(loaded) = self.blueprints.get_mut(name) else { return };
         let Some(running) = &loaded.running else { return };
         let (gone, identity) = (loaded.gone, loaded.identity.clone());
         let current = running.revision.name.clone();
@@ -296,6 +309,7 @@ impl Hub {
         }
         let named = self.named(name, &known);
         if gone && named.is_empty() && self.instances.of_blueprint(name).is_empty() {
+            self.let_go_of_map(name);
             self.forget(name);
             self.prune(name, BTreeSet::new(), 0);
             return;
@@ -341,6 +355,21 @@ impl Hub {
         named
     }
 
+    /// A ConfigMap that only lost its label is gone for the watch, and still there. Once nothing is left of the
+    /// blueprint, it need not stay.
+    fn let_go_of_map(&self, name: &BlueprintName) {
+        let api: Api<ConfigMap> = Api::namespaced(self.clients_of_pemdas(), &name.namespace);
+        let name = name.clone();
+        tokio::spawn(async move {
+            let mut pause = 1;
+            while let Err(error) = let_go(&api, &name.name).await {
+                tracing::warn!(blueprint = %name, %error, "the ConfigMap of a blueprint could not be let go; it is tried again");
+                tokio::time::sleep(Duration::from_secs(pause)).await;
+                pause = (pause * 2).min(60);
+            }
+        });
+    }
+
     fn prune(&mut self, name: &BlueprintName, named: BTreeSet<String>, spare: usize) {
         let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
         let (post, name, turn) = (self.post.clone(), name.clone(), self.turn_to_keep(name));
@@ -370,6 +399,24 @@ impl Hub {
     /// Whoever keeps and whoever prunes the revisions of a blueprint take turns.
     pub(super) fn turn_to_keep(&mut self, name: &BlueprintName) -> Arc<tokio::sync::Mutex<()>> {
         self.keeping.entry(name.clone()).or_default().clone()
+    }
+}
+
+/// Takes our finalizer off a ConfigMap that is no blueprint any more. One that has the label again is held, and
+/// watched.
+async fn let_go(api: &Api<ConfigMap>, name: &str) -> Result<(), kube::Error> {
+    let Some(map) = api.get_metadata_opt(name).await? else { return Ok(()) };
+    let finalizers = map.metadata.finalizers.unwrap_or_default();
+    let held = finalizers.iter().any(|it| it == BLUEPRINT_FINALIZER);
+    if !held || map.metadata.labels.unwrap_or_default().contains_key(BLUEPRINT_LABEL) {
+        return Ok(());
+    }
+    let rest: Vec<_> = finalizers.into_iter().filter(|it| it != BLUEPRINT_FINALIZER).collect();
+    let (uid, version) = (map.metadata.uid, map.metadata.resource_version);
+    let body = json!({ "metadata": { "uid": uid, "resourceVersion": version, "finalizers": rest } });
+    match api.patch_metadata(name, &PatchParams::default(), &Patch::Merge(body)).await {
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        other => other.map(drop),
     }
 }
 

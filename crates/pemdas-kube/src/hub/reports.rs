@@ -202,6 +202,8 @@ impl Hub {
         let Some(resource) = Resource::built_in("v1", "ConfigMap") else { return };
         let client = self.clients.of(&Identity::Pemdas);
         let rivals = self.rivals();
+        let suspended: BTreeMap<_, _> =
+            self.blueprints.keys().filter_map(|it| Some((it.clone(), self.suspension(it)?))).collect();
         let all_read = self.blueprints.values().all(|it| it.read || it.gone);
         let mut waits = false;
         for (name, loaded) in self.blueprints.iter_mut().filter(|(_, it)| it.is_known() && !it.gone) {
@@ -215,13 +217,19 @@ impl Hub {
                 continue;
             }
             let live = loaded.live.clone();
-            let status = loaded.status(tally, rivals.get(name));
+            let mut status = loaded.status(tally, rivals.get(name));
+            let brake = suspended.get(name);
+            if let Some(why) = brake {
+                status["suspended"] = json!(why);
+            }
             let upcoming = loaded.upcoming.as_ref().and_then(|it| it.published().cloned());
             let published = upcoming.or_else(|| loaded.running.as_ref()?.published.clone());
             // An instance whose root is the ConfigMap itself holds it with finalizers of its own.
             let own = loaded.running.as_ref().is_some_and(|it| it.programs.contains_key(OWN_ROOT));
             let unknown = !seen_all && live.finalizers.contains(BLUEPRINT_FINALIZER) && !mutant!(HeldOnSight);
             let held = (tally.total > 0 || unknown) && !own && !mutant!(BlueprintUnheld);
+            // Neither put on nor taken off.
+            let held = if brake.is_some() { live.finalizers.contains(BLUEPRINT_FINALIZER) } else { held };
             let wanted = json!([status, held, published]);
             if loaded.report.writing || loaded.report.told.as_ref() == Some(&wanted) {
                 continue;

@@ -14,7 +14,7 @@ use pemdas_core::{
     blueprint::Rollout,
     decide::{Decision, Mode},
     program::Revision,
-    rollout::{Health, Member, step},
+    rollout::{self, Health, Member, step},
     world::{Live, Owner, Sight, World},
 };
 use serde_json::{Value, json};
@@ -30,6 +30,8 @@ use crate::{
     revisions::{Revisions, Trouble},
 };
 
+/// The annotation of a root by which a human has a rollout go on without it: with the name of the revision.
+const RESUME: &str = "pemdas.dev/resume";
 /// How many instances on their way are told of by name.
 const MAX_NAMED: usize = 10;
 
@@ -40,6 +42,8 @@ pub(super) struct Rolling {
     policy: Option<Rollout>,
     /// Earlier revisions that instances are at.
     earlier: BTreeMap<String, Earlier>,
+    /// Whether it is under way: one that is over does not begin again because an instance is not ready for a while.
+    going: bool,
     /// How far it is, for people; none when it is over.
     told: Option<Value>,
 }
@@ -68,6 +72,8 @@ pub(super) struct Seat {
     known: bool,
     /// It was let through, and has not decided since.
     fresh: bool,
+    /// How its workloads are, and what a human said to its rollout, when it decided last.
+    seen: Option<(Health, Option<String>)>,
 }
 
 impl Seat {
@@ -257,7 +263,7 @@ impl Hub {
         if decision.actions.iter().any(Action::moves_the_cluster) {
             return true;
         }
-        instance.seat = Seat { known: true, fresh: true, at: None };
+        instance.seat = Seat { known: true, fresh: true, ..Seat::default() };
         false
     }
 
@@ -265,6 +271,13 @@ impl Hub {
     pub(super) fn has_decided(&mut self, id: InstanceId, changed: bool) {
         let Some(instance) = self.instances.get_mut(id) else { return };
         let name = instance.blueprint.clone();
+        let rolls = self.blueprints.get(&name).is_some_and(|it| it.rolling.policy.is_some());
+        let workloads = if rolls { rollout::workloads(&instance.world) } else { Health::Ready };
+        let resumed =
+            instance.world.root.live.as_ref().and_then(|it| it.annotation(RESUME).map(str::to_owned));
+        let seen = Some((workloads, resumed));
+        let changed = changed || (rolls && instance.seat.seen != seen);
+        instance.seat.seen = seen;
         let fresh = instance.seat.at.is_none() && std::mem::take(&mut instance.seat.fresh);
         if changed || fresh {
             self.roll(&name);
@@ -273,26 +286,30 @@ impl Hub {
 
     /// Lets through whoever is next.
     pub(super) fn roll(&mut self, name: &BlueprintName) {
-        let Some(rollout) = self.blueprints.get(name).and_then(|it| it.rolling.policy) else { return };
+        let Some(loaded) = self.blueprints.get(name) else { return };
+        let Some((rollout, running)) = loaded.rolling.policy.zip(loaded.running.as_ref()) else { return };
+        let revision = running.revision.name.clone();
         let ids = self.instances.of_blueprint(name);
         let all: Vec<&Instance> = ids.iter().filter_map(|it| self.instances.get(*it)).collect();
         // Who is where has to be known of all before anybody goes on.
         if all.iter().any(|it| !it.seat.known) {
             return;
         }
-        let members: Vec<Member> = all.iter().map(|it| member(it)).collect();
-        let step = step(rollout, &members);
+        let members: Vec<Member> = all.iter().map(|it| member(it, &revision)).collect();
+        let step = step(rollout, &revision, &members);
         for id in step.next.iter().filter_map(|at| ids.get(*at)) {
             if let Some(instance) = self.instances.get_mut(*id) {
                 let root = &instance.world.root.key;
                 tracing::info!(blueprint = %name, instance = %root, "an instance goes to the new revision");
-                instance.seat = Seat { at: None, known: true, fresh: true };
+                instance.seat = Seat { known: true, fresh: true, ..Seat::default() };
                 self.queue.push(name, *id);
             }
         }
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
         let named = |at: &usize| members.get(*at).map(|it| it.name.clone());
-        let told = (!step.is_over() || step.paused.is_some()).then(|| {
+        loaded.rolling.going |= step.waiting > 0 || !step.next.is_empty();
+        loaded.rolling.going &= !step.is_over();
+        let told = loaded.rolling.going.then(|| {
             json!({
                 "rolled": step.rolled, "total": members.iter().filter(|it| !it.going).count(),
                 "waiting": step.waiting, "paused": step.paused,
@@ -315,13 +332,21 @@ fn all_at(ids: &[InstanceId], instances: &super::instances::Instances, revision:
     ids.iter().filter_map(|it| instances.get(*it)).any(|it| it.seat.at.as_deref() == Some(revision))
 }
 
-fn member(instance: &Instance) -> Member {
+fn member(instance: &Instance, revision: &str) -> Member {
     let root = &instance.world.root;
+    let (workloads, resumed) = instance.seat.seen.clone().unwrap_or((Health::Ready, None));
     let health = match instance.standing {
         _ if instance.seat.fresh => Health::Reconciling,
-        Some(Standing::Ready) => Health::Ready,
+        Some(Standing::Ready) => workloads,
         Some(Standing::Stalled) => Health::Stalled,
-        Some(Standing::Reconciling | Standing::Removing) | None => Health::Reconciling,
+        Some(Standing::Reconciling | Standing::Removing | Standing::Suspended) => {
+            workloads.max(Health::Reconciling)
+        }
+        // Not looked at yet: what was ready may not be rolled out.
+        None => match root.live.as_ref().map_or(Health::Reconciling, |it| rollout::told(it)) {
+            Health::Ready if instance.seat.at.is_none() => Health::Reconciling,
+            health => health,
+        },
     };
     let going = instance.standing == Some(Standing::Removing)
         || !root.selected
@@ -330,5 +355,6 @@ fn member(instance: &Instance) -> Member {
         "" => root.key.name.clone(),
         namespace => format!("{namespace}/{}", root.key.name),
     };
-    Member { name, arrived: instance.seat.at.is_none(), health, going }
+    let passed_over = resumed.as_deref() == Some(revision);
+    Member { name, arrived: instance.seat.at.is_none(), health, going, passed_over }
 }

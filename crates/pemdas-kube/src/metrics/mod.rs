@@ -70,6 +70,8 @@ pub enum InstanceState {
     stalled,
     /// It is going.
     deleting,
+    /// A human said that nothing is written for it.
+    suspended,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -199,6 +201,7 @@ impl Metrics {
             InstanceState::reconciling,
             InstanceState::stalled,
             InstanceState::deleting,
+            InstanceState::suspended,
         ] {
             self.instances.remove(&InstanceLabels { blueprint: blueprint.to_owned(), state });
         }

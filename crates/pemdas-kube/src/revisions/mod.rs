@@ -84,6 +84,11 @@ pub enum Trouble {
         /// Of which blueprint.
         blueprint: String,
     },
+    /// Nothing may be written, and it is not kept yet.
+    #[error(
+        "nothing is written, because {0}, and this revision is not kept yet: the last one that is runs on"
+    )]
+    Held(String),
     /// The API server does not do it.
     #[error(transparent)]
     Api(#[from] kube::Error),
@@ -98,7 +103,7 @@ impl Trouble {
                 (400..500).contains(&status.code) && ![408, 409, 429].contains(&status.code)
             }
             Self::Api(_) | Self::Contended { .. } => false,
-            Self::TooLarge { .. } | Self::Unusable { .. } => true,
+            Self::TooLarge { .. } | Self::Unusable { .. } | Self::Held(_) => true,
         }
     }
 }
@@ -106,6 +111,7 @@ impl Trouble {
 /// The revisions of the blueprints of a namespace.
 pub struct Revisions {
     api: Api<ControllerRevision>,
+    held: Option<String>,
 }
 
 impl std::fmt::Debug for Revisions {
@@ -118,7 +124,13 @@ impl Revisions {
     /// Those of a namespace.
     #[must_use]
     pub fn new(client: Client, namespace: &str) -> Self {
-        Self { api: Api::namespaced(client, namespace) }
+        Self { api: Api::namespaced(client, namespace), held: None }
+    }
+
+    /// None is written where there is a reason for that.
+    #[must_use]
+    pub fn held(self, held: Option<String>) -> Self {
+        Self { held, ..self }
     }
 
     /// Keeps a revision as the newest one. The same content again is the same revision, with a new number if another one
@@ -143,6 +155,10 @@ impl Revisions {
             let mut all: BTreeMap<_, _> = there.iter().map(|it| (revision(it).name, about_of(it))).collect();
             let known = there.into_iter().find(|it| it.metadata.name.as_ref() == Some(&name));
             let parameters = PostParams::default();
+            let is_newest = known.as_ref().is_some_and(|it| ordinal(it) == newest && about_of(it) == *about);
+            if let Some(why) = self.held.as_ref().filter(|_| !is_newest) {
+                return Err(Trouble::Held(why.clone()));
+            }
             let written = match known {
                 Some(it) if ordinal(&it) == newest && about_of(&it) == *about => {
                     return Ok(Kept { revision: Revision { ordinal: newest, name }, all });

@@ -53,6 +53,9 @@ pub(super) struct Run {
     /// How many workers evaluate blueprints; those of one namespace have at most all but one of them
     #[arg(long, value_name = "COUNT", default_value_t = WORKERS as u64, value_parser = clap::value_parser!(u64).range(1..=64))]
     workers: u64,
+    /// Write nothing but reports: see what would be done, and touch nothing
+    #[arg(long)]
+    suspend: bool,
     /// How the log is written
     #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
     log_format: LogFormat,
@@ -88,6 +91,7 @@ impl Run {
             listen: None,
             report_every: 1,
             workers: WORKERS as u64,
+            suspend: false,
             log_format: LogFormat::Text,
             cluster,
         }
@@ -144,6 +148,7 @@ impl Run {
             lease_in: (!self.alone).then(|| self.own_namespace.clone()),
             process: process_name(),
             report_every: Duration::from_secs(self.report_every),
+            suspended: self.suspend,
             machine: Machine::real(),
         };
         let operation = Operation::start(client, Arc::new(workers), wanted, metrics, ready);

@@ -28,6 +28,7 @@ fn state_colour(state: State) -> &'static str {
         State::Reconciling => "1;34",
         State::Stalled => "1;31",
         State::Deleting => "31",
+        State::Suspended => "1;33",
     }
 }
 

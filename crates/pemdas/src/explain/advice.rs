@@ -61,7 +61,7 @@ fn of_reason(instance: &Instance, slot: &Slot, node: &Node, text: &str) -> Optio
         "ClaimInvalid" => {
             format!("delete or rename {object}, or restore its annotation pemdas.dev/claim from a backup")
         }
-        "Unreadable" => "restore the ledger (the Secret pemdas-ledger-...) from a backup".to_owned(),
+        "Suspended" | "MemoryLost" => of_the_whole(instance, reason, rest),
         "DeletionBlocked" => {
             format!("go on without the nodes of the deletion: {}", annotate("skip-deletion=yes"))
         }
@@ -107,6 +107,34 @@ fn of_existing(node: &str, told: &str, annotate: impl Fn(&str) -> String) -> Str
     }
 }
 
+/// What can be done about what stands in the way of a whole instance, and waits for a human.
+fn of_the_whole(instance: &Instance, reason: &str, rest: &str) -> String {
+    let Instance { address, blueprint, .. } = instance;
+    let lift = |what: &str| format!("to go on: kubectl annotate {what} pemdas.dev/suspend-");
+    match reason {
+        "Suspended" if rest.contains("its root") => lift(address),
+        "Suspended" if rest.contains("--suspend") => {
+            "to go on: start the operator without --suspend".to_owned()
+        }
+        "Suspended" => match blueprint.split_once('/') {
+            Some((namespace, name)) => lift(&format!("-n {namespace} configmap/{name}")),
+            None => lift(blueprint),
+        },
+        _ => {
+            let restore = "restore the ledger (the Secret pemdas-ledger-...) from a backup";
+            let word = rest.split_once("pemdas.dev/start-over=").map(|(_, it)| it);
+            match word.filter(|_| !rest.contains("delete pemdas-ledger-")) {
+                Some(word) => {
+                    let word = word.split([' ', ';']).next().unwrap_or_default();
+                    let anew = format!("kubectl annotate --overwrite {address} pemdas.dev/start-over={word}");
+                    format!("{restore}; or begin without it, which runs everything once again: {anew}")
+                }
+                None => restore.to_owned(),
+            }
+        }
+    }
+}
+
 /// What can be done about CRDs that do not serve a revision: it waits for them.
 fn of_refused(name: &str, told: &Value) -> Option<String> {
     let revision = told.pointer("/upcoming/revision")?.as_str()?;
@@ -125,6 +153,25 @@ fn of_refused(name: &str, told: &Value) -> Option<String> {
 pub(super) fn refused(told: &Value) -> impl Iterator<Item = (&str, &str)> {
     let all = told.pointer("/upcoming/refused").and_then(Value::as_object);
     all.into_iter().flatten().filter_map(|(crd, why)| Some((crd.as_str(), why.as_str()?)))
+}
+
+/// How many instances are named.
+const MAX_NAMED: usize = 10;
+
+/// What a blueprint that is being deleted waits for.
+pub(super) fn of_going_blueprint(name: &str, left: &[String], told: &Value) -> String {
+    let total = told.pointer("/instances/total").and_then(Value::as_u64).unwrap_or_default();
+    let more = if left.len() > MAX_NAMED { ", ..." } else { "" };
+    let named = left.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match (left.len(), total) {
+        (0, 0) => format!("{name} is being deleted: it goes once the operator has seen that nothing is left"),
+        (0, total) => {
+            format!("{name} is being deleted, and stays until its {total} instances are gone: delete them")
+        }
+        (count, _) => format!(
+            "{name} is being deleted, and stays until its {count} instances are gone: delete {named}{more}"
+        ),
+    }
 }
 
 /// What can be done about a blueprint.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use pemdas_core::{
     blueprint::{Body, RootTarget},
-    decide::{Decision, Mode},
+    decide::{Decision, Mode, suspends},
     diagnostic::Diagnostic,
     graph::{OWN_ROOT, Vertex},
     ledger::Slot,
@@ -60,7 +60,11 @@ impl<'a> Explainer<'a> {
         let blueprint = Some(&live).filter(|it| it.key.kind == map).and_then(|it| Found::read(it.clone()));
         if let Some(found) = &blueprint {
             let account = found.account.to_string();
-            let advice = advice::of_blueprint(&found.title(), &account, &found.told);
+            let mut advice = advice::of_blueprint(&found.title(), &account, &found.told);
+            if live.terminating {
+                let left = self.instances_of(found)?;
+                advice.insert(0, advice::of_going_blueprint(&found.title(), &left, &found.told));
+            }
             let (object, told) = (live.key.clone(), found.told.clone());
             all.push(Explained::Blueprint(Box::new(Blueprint { object, account, told, advice })));
         }
@@ -72,6 +76,22 @@ impl<'a> Explainer<'a> {
             all.push(Explained::Nobodys { object: live.key, notes });
         }
         Ok(all)
+    }
+
+    /// What a blueprint that is being deleted waits for: the roots of its instances, as people name them.
+    fn instances_of(&self, found: &Found) -> Result<Vec<String>, Lost> {
+        let files = running(self.session, found, None);
+        let Ok(compiled) = self.reader.compiled(found, &files) else { return Ok(Vec::new()) };
+        let mut left = BTreeSet::new();
+        for (root, node) in &compiled.blueprint.nodes {
+            let Some((api_version, kind)) = compiled.blueprint.kind_of_root(&node.body) else { continue };
+            let key = KindKey::new(&api_version, &kind);
+            let Some(served) = self.session.kinds()?.of(&key) else { continue };
+            let all = self.session.ask(async |survey| survey.list(&served.resource, None, None).await)?;
+            let theirs = |it: &&Live| may_be(root, it, found) && picks(&compiled, root, it);
+            left.extend(all.iter().filter(theirs).map(|it| it.key.to_string()));
+        }
+        Ok(left.into_iter().collect())
     }
 
     fn named(&self, served: &Served, name: &str) -> Result<Live, Lost> {
@@ -347,6 +367,7 @@ impl<'a> Explainer<'a> {
             nodes: std::collections::BTreeMap::new(),
             edges: Edges::default(),
             beyond: std::collections::BTreeMap::new(),
+            suspended: suspension(live, &found.told),
             causes: Vec::new(),
             focus: None,
             events: Vec::new(),
@@ -358,6 +379,10 @@ impl<'a> Explainer<'a> {
     fn finish(&self, instance: &mut Instance, live: &Live, compiled: Option<(&Compiled, &str)>) {
         if let Some((compiled, root)) = compiled {
             instance.edges = edges(compiled, root);
+        }
+        if let Some(why) = &instance.suspended {
+            instance.causes.insert(0, format!("Suspended: nothing is written, because {why}"));
+            instance.state = State::Suspended;
         }
         if instance.state != State::Ready {
             let told = self.session.ask(async |survey| survey.events(live, MAX_EVENTS).await);
@@ -452,12 +477,23 @@ impl<'a> Explainer<'a> {
     fn quick(&self, live: &Live, found: &Found) -> Listed {
         let status = live.body.get("status").cloned().unwrap_or_default();
         let nodes = merge::as_told(&status, std::iter::empty(), "");
-        let state = merge::state(None, &nodes, &status, live.terminating);
+        let state = match suspension(live, &found.told) {
+            Some(_) => State::Suspended,
+            None => merge::state(None, &nodes, &status, live.terminating),
+        };
         let message = merge::condition(&status, "Ready").filter(|_| state != State::Ready);
         let why = message.and_then(|it| it["message"].as_str()).unwrap_or_default().to_owned();
         let since = merge::since(live, &status, state);
         Listed { root: live.key.clone(), blueprint: found.title(), state, since, why }
     }
+}
+
+/// Why nothing is written for an instance: its root says so, or the operator says it of the blueprint.
+fn suspension(live: &Live, told: &Value) -> Option<String> {
+    let annotation = format!("{OUR_PREFIX}suspend");
+    let of_root = live.annotation(&annotation).is_some_and(suspends);
+    let of_root = of_root.then(|| format!("its root has the annotation {annotation}"));
+    of_root.or_else(|| told.get("suspended").and_then(Value::as_str).map(str::to_owned))
 }
 
 /// Whether an object may be this root of a blueprint. A ConfigMap is one of its own blueprint, or one that a selector picks.

@@ -194,6 +194,7 @@ pub(super) fn since(root: &Live, status: &Value, state: State) -> Option<String>
     match state {
         State::Ready => of("Ready", "True"),
         State::Stalled => of("Stalled", "True").or_else(|| of("Ready", "False")),
+        State::Suspended => of("Suspended", "True"),
         State::Reconciling => of("Ready", "False").or_else(|| changed(root)),
         State::Deleting => root.body.pointer("/metadata/deletionTimestamp")?.as_str().map(str::to_owned),
     }

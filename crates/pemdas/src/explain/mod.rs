@@ -60,6 +60,7 @@ pub(crate) enum State {
     Reconciling,
     Stalled,
     Deleting,
+    Suspended,
 }
 
 impl State {
@@ -69,6 +70,7 @@ impl State {
             Self::Reconciling => "Reconciling",
             Self::Stalled => "Stalled",
             Self::Deleting => "Deleting",
+            Self::Suspended => "Suspended",
         }
     }
 }
@@ -95,6 +97,8 @@ pub(crate) struct Instance {
     pub(crate) edges: Edges,
     /// By node: the instances that its objects start, and that are not ready.
     pub(crate) beyond: BTreeMap<Slot, Vec<Instance>>,
+    /// Why nothing is written for it, where a human said so.
+    pub(crate) suspended: Option<String>,
     /// What stands in the way of the whole instance.
     pub(crate) causes: Vec<String>,
     /// The object that was asked about, if it is not the root.

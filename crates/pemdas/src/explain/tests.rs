@@ -158,3 +158,18 @@ fn a_list_says_of_each_instance_what_is_said_of_it_alone() {
     assert_eq!(states, [State::Ready, State::Stalled]);
     insta::assert_snapshot!("stalled_instance", told(&scene, "note", "two"));
 }
+
+#[test]
+fn a_blueprint_that_is_being_deleted_names_what_it_waits_for() {
+    let told = json!({ "instances": { "total": 12 } });
+    let left: Vec<_> = (10..22).map(|it| format!("Shop n/{it}")).collect();
+    let text = super::advice::of_going_blueprint("n/shop", &left, &told);
+    assert!(
+        text.contains("until its 12 instances are gone: delete Shop n/10, ") && text.ends_with("n/19, ..."),
+        "{text}"
+    );
+    // Whoever may not list them is told how many there are.
+    let text = super::advice::of_going_blueprint("n/shop", &[], &told);
+    assert!(text.ends_with("stays until its 12 instances are gone: delete them"), "{text}");
+    assert!(super::advice::of_going_blueprint("n/shop", &[], &json!({})).ends_with("nothing is left"));
+}

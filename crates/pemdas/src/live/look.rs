@@ -244,15 +244,12 @@ impl Observed for Look<'_> {
         let (session, home) = (self.field.session, &self.home);
         let fact = session.ask(async |survey| survey.ledger(home, instance).await);
         let key = self.field.key.clone().unwrap_or_default();
-        match fact {
-            LedgerFact::Unknown => {
-                self.field.note(format!(
-                    "the ledger in the namespace {home} may not be read: what was run before is not known"
-                ));
-                (LedgerFact::Absent, key)
-            }
-            fact => (fact, key),
+        if fact == LedgerFact::Unknown {
+            self.field.note(format!(
+                "the ledger in the namespace {home} may not be read: what was run before is not known"
+            ));
         }
+        (fact, key)
     }
 
     fn is_given(&self) -> bool {

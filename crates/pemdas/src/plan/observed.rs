@@ -36,7 +36,7 @@ pub(crate) trait Observed {
     /// Why they cannot be had.
     fn objects(&mut self, interests: &Interests) -> Result<Vec<(String, Live)>, Box<Diagnostic>>;
 
-    /// The ledger of an instance, and the key of its digests.
+    /// The ledger of an instance, or that it is not known, and the key of its digests.
     fn ledger(&mut self, instance: &str) -> (LedgerFact, Vec<u8>);
 
     /// Whether there is anything to look at.
@@ -89,7 +89,7 @@ impl Observed for Files {
     }
 
     fn ledger(&mut self, _instance: &str) -> (LedgerFact, Vec<u8>) {
-        (LedgerFact::Absent, Vec::new())
+        (LedgerFact::Unknown, Vec::new())
     }
 
     fn is_given(&self) -> bool {

@@ -11,7 +11,8 @@ use pemdas_core::kube_types::Kind;
 use pemdas_core::plan::{self, Plan};
 use pemdas_core::program::Program;
 use pemdas_core::world::{
-    CLAIM_ANNOTATION, Claim, KindKey, KindView, Lease, Live, OUR_PREFIX, ObjectKey, ROOT_LABEL, World,
+    CLAIM_ANNOTATION, Claim, KindKey, KindView, Lease, LedgerFact, Live, OUR_PREFIX, ObjectKey, ROOT_LABEL,
+    World,
 };
 use serde_json::{Value, json};
 
@@ -72,8 +73,19 @@ pub(super) fn of(
     let remembers = observed.surroundings(blueprint, &mut world).map_err(|it| vec![*it])?;
     take(&mut world, blueprint, observed, objects);
     let (ledger, secret) = observed.ledger(&world.root.instance);
-    world.ledger = ledger;
+    world.ledger = match ledger {
+        LedgerFact::Unknown => {
+            plan::forget_memory(&mut world);
+            LedgerFact::Absent
+        }
+        known => known,
+    };
+    // It was asked for by name.
+    world.ledger_missed = true;
     world.secret = secret;
+    if plan::lift_brake(&mut world) {
+        notes.push("the instance is suspended: this is what would be done without that".to_owned());
+    }
     remarks(&world, blueprint, remembers, notes);
     Ok(world)
 }
@@ -224,8 +236,7 @@ fn remarks(world: &World, blueprint: &Blueprint, remembered: bool, notes: &mut V
     let ours = |live: &Live| live.label(ROOT_LABEL) == Some(world.root.instance.as_str());
     let mine: Vec<_> = world.objects.values().filter(|it| ours(it)).collect();
     let remembers = blueprint.nodes.values().any(|it| it.once.is_some() || it.state_of.is_some());
-    if remembers && !remembered && !mine.is_empty() && world.ledger == pemdas_core::world::LedgerFact::Absent
-    {
+    if remembers && !remembered && !mine.is_empty() && world.ledger == LedgerFact::Absent {
         notes.push(
             "files do not tell what was run before: onces and states are planned as if this were their first time"
                 .to_owned(),

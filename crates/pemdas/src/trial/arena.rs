@@ -112,6 +112,7 @@ impl Arena {
             lease_in: (copies > 1).then(|| "default".to_owned()),
             process: format!("trial-{}-{copy}", self.lives),
             report_every: Duration::from_secs(10),
+            suspended: false,
             machine,
         };
         let (ready, _) = watch::channel(Vec::new());

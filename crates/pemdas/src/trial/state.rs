@@ -22,6 +22,8 @@ pub(crate) struct State {
 const NO_STATE: &[&str] = &["events", "leases"];
 /// Who writes the finalizers of roots.
 const MANAGER: &str = "pemdas";
+/// By what a root says that there is a ledger.
+const MEMORY: &str = "pemdas.dev/memory";
 /// What a blueprint says of itself.
 const STATUS: &str = "pemdas.dev/status";
 /// Fields of metadata that differ between any two runs.
@@ -223,9 +225,15 @@ fn uncounted(blueprint: &mut Value) {
     }
 }
 
-/// Takes the finalizer for removal off a root, with the mark of whoever wrote it.
+/// Takes the finalizer for removal off a root, and that it has a ledger, with the mark of whoever wrote it.
 fn let_go(root: &mut Value) {
     let Some(metadata) = root.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    if let Some(Value::Object(mut annotations)) = metadata.remove("annotations") {
+        annotations.retain(|name, _| !name.starts_with(MEMORY));
+        if !annotations.is_empty() {
+            metadata.insert("annotations".to_owned(), annotations.into());
+        }
+    }
     let holds = |it: &Value| it.as_str().is_some_and(|it| it.starts_with("pemdas.dev/removal"));
     if let Some(Value::Array(mut finalizers)) = metadata.remove("finalizers") {
         finalizers.retain(|it| !holds(it));
@@ -292,8 +300,16 @@ fn normal(object: &Value, names: &BTreeMap<String, String>) -> Value {
     plain_value(&object, names)
 }
 
-/// A claim names fields by digests that are keyed, and ends with a seal: only how long these are says something.
+/// A claim names fields by digests that are keyed, and ends with a seal, as does what a root says of its ledger: only
+/// how long these are says something.
 fn without_digests(object: &mut Value) {
+    let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+    for (_, memory) in annotations.into_iter().flatten().filter(|(name, _)| name.starts_with(MEMORY)) {
+        let parts = memory.as_str().and_then(|it| it.rsplit_once(' '));
+        if let Some(plain) = parts.map(|(said, seal)| format!("{said} {}", seal.len())) {
+            *memory = Value::from(plain);
+        }
+    }
     let at = format!("/metadata/annotations/{}", CLAIM_ANNOTATION.replace('/', "~1"));
     let Some(claim) = object.pointer_mut(&at) else { return };
     let Some(Value::Object(mut read)) = claim.as_str().and_then(|it| serde_json::from_str(it).ok()) else {

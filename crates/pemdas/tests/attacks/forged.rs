@@ -11,7 +11,7 @@ use super::{
 };
 
 /// A Db whose generated password is in a Secret of its name.
-const DB: &str = r#"
+pub(crate) const DB: &str = r#"
 let { Blueprint, .. } = import "pemdas/v1.ncl" in
 {
   name = "db",

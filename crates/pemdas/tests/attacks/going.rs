@@ -86,3 +86,25 @@ fn a_new_process_finds_what_a_blueprint_left_that_was_torn_away() {
     assert_eq!(space.names("configmap"), [""; 0]);
     until("nothing is kept of it", || space.names("controllerrevision").is_empty().then_some(()));
 }
+
+#[test]
+fn a_blueprint_that_lost_its_label_does_not_wait_for_ever() {
+    let space = Space::new("unlabelled");
+    let _operator = Plan::over(&[&space]).start();
+    space.blueprint("blueprint", CHAIN);
+    space.runs("blueprint");
+    space.instance("Chain", "one", &json!({ "value": "a" }));
+    space.ready("Chain", "one");
+    until("the blueprint is held", || {
+        space.get("configmap", "blueprint").filter(|it| it["metadata"]["finalizers"].is_array())
+    });
+    let unlabelled = json!({ "metadata": { "labels": { "pemdas.dev/blueprint": null } } });
+    space.merge("configmap", "blueprint", &unlabelled);
+    space.delete_soon("configmap", "blueprint");
+    until("it waits for its instance", || {
+        space.get("configmap", "blueprint").filter(|it| it["metadata"]["deletionTimestamp"].is_string())
+    });
+    space.delete(&space.kind("Chain"), "one");
+    space.gone(&space.kind("Chain"), "one");
+    space.gone("configmap", "blueprint");
+}

@@ -7,6 +7,7 @@ mod allowed;
 #[allow(dead_code, reason = "the tests of the operator use the rest")]
 #[path = "../operator/bed.rs"]
 mod bed;
+mod brake;
 mod canary;
 mod consent;
 mod copies;
@@ -21,6 +22,7 @@ mod going;
 mod hands;
 mod input;
 mod life;
+mod lost;
 #[allow(dead_code, reason = "the tests of the operator use the rest")]
 #[path = "../operator/marker.rs"]
 mod marker;

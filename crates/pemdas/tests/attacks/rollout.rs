@@ -181,6 +181,57 @@ fn one_that_stalls_pauses_the_rollout_until_it_is_mended() {
 }
 
 #[test]
+fn a_human_has_a_rollout_go_on_without_one_that_stalls() {
+    let space = Space::new("passed-over");
+    let _operator = Plan::over(&[&space]).start();
+    space.fleet(1);
+    space.map_of_a_hand("a-p");
+    space.paced(1, "one", "p");
+    let far = space.rollout("it pauses", |it| it["paused"].is_string());
+    let revision = space.told("blueprint").unwrap()["revision"].as_str().unwrap().to_owned();
+    let advice = format!("pemdas.dev/resume={revision}");
+    assert!(far["paused"].as_str().unwrap().contains(&advice), "{far}");
+    // What was meant for something else has no effect.
+    space.annotate(&space.kind("Paced"), "a", "pemdas.dev/resume", "1");
+    space.followed("e", "new");
+    assert!(!space.names("configmap").contains(&"b-p".to_owned()));
+    space.annotate(&space.kind("Paced"), "a", "pemdas.dev/resume", &revision);
+    space.rollout("it is over", Value::is_null);
+    let there = space.names("configmap");
+    for name in &NAMES[1..] {
+        assert!(there.contains(&format!("{name}-p")), "{there:?}");
+    }
+    // One that is over does not begin again because something is not ready for a while.
+    space.annotate("configmap", "e", "seen", "not any more");
+    until("it is not ready", || {
+        space.told("blueprint").filter(|it| it["instances"]["ready"] == json!(3) && it["rollout"].is_null())
+    });
+}
+
+#[test]
+fn one_that_stalled_before_holds_nobody_up_also_after_a_restart() {
+    let space = Space::new("stalled-before");
+    let mut operator = Plan::over(&[&space]).start();
+    space.fleet(1);
+    // It would go first, by its name.
+    space.map_of_a_hand("0-o");
+    space.instance("Paced", "0", &json!({}));
+    space.stalls("Paced", "0", "exists and is not ours");
+    operator.kill();
+    space.paced(1, "two", "o");
+    operator.start();
+    for _ in NAMES {
+        let done = space.at("two");
+        done.iter().for_each(|it| space.seen(it, "two"));
+        let all = done.len() == NAMES.len();
+        until("the next one goes on", || (all || space.at("two").len() > done.len()).then_some(()));
+    }
+    NAMES.iter().for_each(|it| space.seen(it, "two"));
+    space.rollout("it is over", Value::is_null);
+    assert_eq!(space.at("two").len(), NAMES.len());
+}
+
+#[test]
 fn another_library_is_rolled_out_with_care_also_without_the_clause() {
     let space = Space::new("library");
     let mut operator = Plan::over(&[&space]).start();

@@ -21,7 +21,7 @@ use super::{
     desired::Kept,
     inventory::Inventory,
     pass::{NodeView, Pass, Questions, idle},
-    reason,
+    reason, suspended,
     tally::Tally,
 };
 use crate::{
@@ -156,7 +156,7 @@ impl Memo {
         };
         let (program, root) = match case(program, world) {
             Case::Decided(mut decision) => {
-                super::hold_root_writes(world, &mut decision);
+                super::hold_writes(world, &mut decision);
                 return last(*decision, None);
             }
             Case::Present(program, root) => (program, root),
@@ -165,7 +165,7 @@ impl Memo {
         if !pass.admit() {
             pass.contradictions();
             let mut decision = pass.finish();
-            super::hold_root_writes(world, &mut decision);
+            super::hold_writes(world, &mut decision);
             return last(decision, None);
         }
         // The report adds it: left here, the step that happens to come first would keep it.
@@ -278,7 +278,11 @@ fn case<'a>(program: Option<&'a Program>, world: &'a World) -> Case<'a> {
         _ => false,
     };
     let Some(root) = &world.root.live else {
-        if world.root.seen_going || deleting || mutant!(EatStrays) {
+        let goes = world.root.seen_going || deleting;
+        if let Some(why) = suspended::why(world).filter(|_| goes) {
+            return decided(suspended::removal(world, &why));
+        }
+        if goes || mutant!(EatStrays) {
             return decided(super::deletion::remove(program, world));
         }
         let text = format!("{} is not there, and was not seen going", world.root.key);
@@ -287,7 +291,11 @@ fn case<'a>(program: Option<&'a Program>, world: &'a World) -> Case<'a> {
     if world.ledger == LedgerFact::Unknown {
         return decided(idle(&Cause::Unknown("the ledger is not read yet".to_owned())));
     }
-    if root.terminating || !world.root.selected || deleting {
+    let goes = root.terminating || !world.root.selected || deleting;
+    if let Some(why) = suspended::why(world).filter(|_| goes) {
+        return decided(suspended::removal(world, &why));
+    }
+    if goes {
         return decided(super::deletion::delete(program, world, root));
     }
     if let Some(decision) = super::reclaim::take_over(world, root) {
@@ -313,7 +321,7 @@ fn report(mut pass: Pass<'_>, steps: Steps, mut tally: Tally, actions: Vec<Actio
     let removes = !pass.removing.is_empty();
     let mut decision = pass.conclude(&mut tally);
     let report = pass.facts.take_reads();
-    super::hold_root_writes(pass.facts.all(), &mut decision);
+    super::hold_writes(pass.facts.all(), &mut decision);
     let quiet =
         !removes && pass.told_all && decision.actions.is_empty() && pass.facts.all().writes.is_empty();
     (decision, State { report, quiet, ..State::of(pass, steps, tally) })

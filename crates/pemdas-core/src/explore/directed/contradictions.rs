@@ -150,7 +150,7 @@ pub(super) fn a_ledger_that_cannot_be_read_is_told_and_blocks_no_deletion() {
             "{:?}",
             decision.actions
         );
-        assert!(stalled(&sim, "the ledger cannot be read") && !sim.is_ready());
+        assert!(stalled(&sim, "MemoryLost: its ledger cannot be read") && !sim.is_ready());
         delete_root(&mut sim);
         for _ in 0..12 {
             sim.deliver_all();

@@ -1,7 +1,9 @@
 //! Directed accidents: one small world for each sentence of the rules, without chance.
 
+mod brake;
 mod clauses;
 mod contradictions;
+mod lost;
 mod memory;
 mod need;
 mod objects;
@@ -16,6 +18,10 @@ use crate::explore::lab::{Lab, key, kind};
 use crate::explore::sim::Sim;
 use crate::plan::tests::what_has_no_members_is_needed_all_the_same;
 use crate::world::Fact;
+use brake::{
+    a_brake_on_the_blueprint_holds_every_instance, a_deletion_waits_for_the_brake, drift_waits_for_the_brake,
+    what_is_suspended_writes_nothing_but_its_report,
+};
 use clauses::{
     a_computed_name_is_asked_alone, a_contract_is_asked_of_the_evaluator,
     a_deletion_that_takes_too_long_asks_a_human, a_first_key_may_be_a_baseline,
@@ -37,6 +43,12 @@ use contradictions::{
     an_object_in_the_way_of_a_template_that_reads_everything_is_told,
     an_old_ledger_that_cannot_be_read_is_told, what_has_no_genuine_claim_is_ignored,
     what_is_ignored_is_reported_once,
+};
+use lost::{
+    a_forged_mark_gives_no_ledger, a_human_may_begin_anew_once,
+    a_ledger_that_went_meanwhile_is_written_again, a_list_that_is_older_than_the_root_is_no_loss,
+    a_restored_root_asks_for_its_memory, a_root_that_is_left_says_nothing_of_a_ledger,
+    what_ran_does_not_run_again_without_a_ledger, what_was_generated_stays_without_a_ledger,
 };
 use memory::{
     a_failure_is_resumed_once, a_failure_opens_the_edges_that_want_it, a_job_that_is_deleted_is_not_rerun,
@@ -297,4 +309,16 @@ properties! {
     fields_that_a_definition_drops_are_told,
     a_definition_without_conditions_is_not_fought,
     what_has_no_members_is_needed_all_the_same,
+    what_ran_does_not_run_again_without_a_ledger,
+    what_was_generated_stays_without_a_ledger,
+    a_ledger_that_went_meanwhile_is_written_again,
+    a_human_may_begin_anew_once,
+    a_list_that_is_older_than_the_root_is_no_loss,
+    a_restored_root_asks_for_its_memory,
+    a_forged_mark_gives_no_ledger,
+    a_root_that_is_left_says_nothing_of_a_ledger,
+    what_is_suspended_writes_nothing_but_its_report,
+    drift_waits_for_the_brake,
+    a_deletion_waits_for_the_brake,
+    a_brake_on_the_blueprint_holds_every_instance,
 }
