@@ -48,8 +48,14 @@ impl Plane {
         // Where Pemdas keeps what is its own.
         cluster.kubectl(&["create", "namespace", "pemdas-system"])?;
         cluster.kubectl(&["create", "serviceaccount", ACCOUNT, "-n", NAMESPACE])?;
-        let consent = format!("pemdas.dev/blueprints={ALL}", ALL = "*");
-        cluster.kubectl(&["annotate", "serviceaccount", ACCOUNT, "-n", NAMESPACE, "pemdas.dev/blueprints=*"])?;
+        cluster.kubectl(&[
+            "annotate",
+            "serviceaccount",
+            ACCOUNT,
+            "-n",
+            NAMESPACE,
+            "pemdas.dev/blueprints=*",
+        ])?;
         let subject = format!("--serviceaccount={NAMESPACE}:{ACCOUNT}");
         cluster.kubectl(&[
             "create",

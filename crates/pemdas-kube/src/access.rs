@@ -108,8 +108,7 @@ impl Within {
     /// whole cluster; nothing where that could not be found out. What was not asked there is not given there.
     #[must_use]
     pub fn allows(&self, group: &str, resource: &str, namespace: Option<&str>) -> Option<bool> {
-        let of_it =
-            |it: &&Permission| it.group == group && it.resource.split('/').next() == Some(resource);
+        let of_it = |it: &&Permission| it.group == group && it.resource.split('/').next() == Some(resource);
         let mut found = Some(true);
         for wide in self.not_wide.iter().filter(of_it) {
             let here = match (&wide.namespace, namespace) {
@@ -410,6 +409,9 @@ mod tests {
         let wide = within(&[list(None)], &[], &[list(None)]);
         assert_eq!(wide.allows("g", "notes", Some("a")), None);
         let narrow = within(&[list(None)], &[list(Some("b"))], &[list(Some("a"))]);
-        assert_eq!([Some("a"), Some("b"), None].map(|at| narrow.allows("g", "notes", at)), [None, Some(false), Some(false)]);
+        assert_eq!(
+            [Some("a"), Some("b"), None].map(|at| narrow.allows("g", "notes", at)),
+            [None, Some(false), Some(false)]
+        );
     }
 }

@@ -62,7 +62,8 @@ impl Counted {
     fn admit(&mut self, namespace: &str, name: &str, bytes: usize) -> bool {
         let kept = self.kept.entry(namespace.to_owned()).or_default();
         let before = kept.remove(name);
-        let room = kept.len() < MAX_BLUEPRINTS && kept.values().sum::<usize>().saturating_add(bytes) <= MAX_BYTES;
+        let room =
+            kept.len() < MAX_BLUEPRINTS && kept.values().sum::<usize>().saturating_add(bytes) <= MAX_BYTES;
         let refused = self.refused.entry(namespace.to_owned()).or_default();
         if room {
             kept.insert(name.to_owned(), bytes);
@@ -228,7 +229,8 @@ mod tests {
     #[test]
     fn of_what_is_too_much_hardly_anything_is_kept() {
         let door = Door::Blueprints(Shares::default());
-        let large = |name: &str| object("ConfigMap", name, &json!({ "data": { "main.ncl": "x".repeat(1_000_000) } }));
+        let large =
+            |name: &str| object("ConfigMap", name, &json!({ "data": { "main.ncl": "x".repeat(1_000_000) } }));
         let kept: Vec<_> = (0..200).map(|it| door.admit(large(&it.to_string()))).collect();
         assert!(kept.iter().map(size).sum::<usize>() <= MAX_BYTES + 200 * 100);
         assert_eq!(kept.iter().filter(|it| !is_too_much(it)).count(), 8);
@@ -241,7 +243,8 @@ mod tests {
     fn of_a_ledger_that_pemdas_did_not_write_nothing_is_kept_but_that_it_is_there() {
         let seal = Seal::with(vec![vec![1; 32]]);
         let door = Door::Ledgers(seal.clone());
-        let forged = object("Secret", "pemdas-ledger-i", &json!({ "data": { "ledger": "e30=".repeat(100_000) } }));
+        let forged =
+            object("Secret", "pemdas-ledger-i", &json!({ "data": { "ledger": "e30=".repeat(100_000) } }));
         let kept = door.admit(forged);
         assert!(kept.body.get("data").is_none() && kept.body.pointer("/metadata/annotations").is_none());
         assert_eq!(ledgers::read(&kept, &seal), LedgerFact::Unreadable);

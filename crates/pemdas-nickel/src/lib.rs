@@ -70,6 +70,8 @@ pub use memo::{Memo, Memoized};
 pub use patient::Patient;
 pub use renderer::{Loaded, Renderer};
 pub use request::{Answer, Failure, FieldSeen, Input, Kill, Kind, Place, RenderCall, Request, Seen, Step};
-pub use sandbox::{Isolation, Landlock, Pool, PoolConfig, PoolStats, Sandboxed, Used, WorkerCommand, worker_main};
+pub use sandbox::{
+    Isolation, Landlock, Pool, PoolConfig, PoolStats, Sandboxed, Used, WorkerCommand, worker_main,
+};
 pub use sources::{MAIN, Sources};
 pub use written::{Written, place_of, written};

@@ -160,7 +160,8 @@ mod tests {
     #[test]
     fn it_is_told_what_a_patch_touches_that_is_made_for_nobody_else() {
         let line = |impersonated: &str| {
-            let body = r#"{"metadata":{"name":"n","uid":"u","finalizers":[],"annotations":{"a/b":"c"}},"data":{}}"#;
+            let body =
+                r#"{"metadata":{"name":"n","uid":"u","finalizers":[],"annotations":{"a/b":"c"}},"data":{}}"#;
             let line = format!(
                 r#"{{"stage":"ResponseComplete","verb":"patch","user":{{"username":"a"}},{impersonated}"requestObject":{body}}}"#
             );

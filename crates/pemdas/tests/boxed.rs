@@ -92,8 +92,7 @@ impl Bed {
                 },
             }),
         );
-        let metadata =
-            json!({ "name": name, "namespace": "default", "labels": { "pemdas.dev/blueprint": "" },
+        let metadata = json!({ "name": name, "namespace": "default", "labels": { "pemdas.dev/blueprint": "" },
                 "annotations": { "pemdas.dev/service-account": name } });
         create(
             &self.host,

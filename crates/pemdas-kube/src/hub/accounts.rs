@@ -40,8 +40,11 @@ impl Hub {
             (Some(live), _) if named(live) => Consent::Given,
             (_, Sight::Unsynced) => Consent::Unknown,
             (None, Sight::Forbidden | Sight::NoSuchKind) => Consent::Missing(
-                format!("Pemdas itself may not watch ServiceAccounts, so whether {namespace}/{account} lets the blueprint act as it is not known"),
-                "give Pemdas `get`, `list` and `watch` on ServiceAccounts, as deploy/pemdas.yaml does".to_owned(),
+                format!(
+                    "Pemdas itself may not watch ServiceAccounts, so whether {namespace}/{account} lets the blueprint act as it is not known"
+                ),
+                "give Pemdas `get`, `list` and `watch` on ServiceAccounts, as deploy/pemdas.yaml does"
+                    .to_owned(),
             ),
             _ => {
                 let (message, hint) = refusal(namespace, account, &name.name);
@@ -77,8 +80,7 @@ impl Hub {
         let Some(old) = self.blueprints.get_mut(name) else { return };
         // Writes that wait for their turn are not sent any more.
         old.flights.close();
-        let identity =
-            if old.gone { old.identity.clone() } else { live_account(&old.live, &name.namespace) };
+        let identity = if old.gone { old.identity.clone() } else { live_account(&old.live, &name.namespace) };
         let mut new = Loaded::new(identity, &old.live);
         std::mem::swap(&mut new.report, &mut old.report);
         self.compilations += 1;
@@ -92,7 +94,8 @@ impl Hub {
         }
         if !new.gone && !new.report.has(&new.problems) && old.problems != new.problems {
             let text = format!("{NO_CONSENT}: {}", new.problems[0].message);
-            let event = Told { about: None, reason: "AccountRefused".to_owned(), message: text, warning: true };
+            let event =
+                Told { about: None, reason: "AccountRefused".to_owned(), message: text, warning: true };
             self.beside.teller.tell(reference(&new.live), event);
         }
         *old = new;

@@ -322,7 +322,12 @@ impl Hub {
     }
 
     /// What may not be done. Rights come without a sign: what is missing is asked for again.
-    pub(super) fn reviewed(&mut self, name: BlueprintName, missing: Vec<String>, (who, may): (Identity, Within)) {
+    pub(super) fn reviewed(
+        &mut self,
+        name: BlueprintName,
+        missing: Vec<String>,
+        (who, may): (Identity, Within),
+    ) {
         let Some(loaded) = self.blueprints.get_mut(&name).filter(|it| it.identity == who) else { return };
         let complete = missing.is_empty();
         loaded.missing = missing;

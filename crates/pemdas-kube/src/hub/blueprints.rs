@@ -34,9 +34,9 @@ use super::{
 };
 use crate::{
     access::Within,
-    door,
     compile::{Compiled, Compiler, Problem, Verdict},
     crds::install::Kept,
+    door,
     files::{self, Unreadable},
     identity::Identity,
     needs,

@@ -187,8 +187,7 @@ impl Hub {
 
     fn read_earlier(&self, name: BlueprintName, revision: String, identity: Identity) {
         let revisions = Revisions::new(self.clients_of_pemdas(), &name.namespace);
-        let (readers, post, library) =
-            (self.readers.clone(), self.post.clone(), self.beside.library.clone());
+        let (readers, post, library) = (self.readers.clone(), self.post.clone(), self.beside.library.clone());
         tokio::spawn(async move {
             let mut pause = 1;
             let found = loop {

@@ -292,8 +292,15 @@ impl Hub {
             Purpose::Ledgers => Some(LEDGER_LABEL.to_owned()),
             Purpose::Namespaces | Purpose::Accounts | Purpose::Objects => None,
         };
-        let metadata_only = view.metadata_only || matches!(view.purpose, Purpose::Namespaces | Purpose::Accounts);
-        let watched = Watched { resource, namespace: view.namespace.clone(), labels, metadata_only, door: view.door.clone() };
+        let metadata_only =
+            view.metadata_only || matches!(view.purpose, Purpose::Namespaces | Purpose::Accounts);
+        let watched = Watched {
+            resource,
+            namespace: view.namespace.clone(),
+            labels,
+            metadata_only,
+            door: view.door.clone(),
+        };
         let client = self.clients.of(&view.carrier);
         view.starts += 1;
         let start = view.starts;

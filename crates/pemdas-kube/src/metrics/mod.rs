@@ -145,7 +145,11 @@ impl Metrics {
             metrics.events_dropped.clone(),
         );
         let shares = [
-            ("worker_milliseconds", "Time of workers that evaluate, by namespace", &metrics.worker_milliseconds),
+            (
+                "worker_milliseconds",
+                "Time of workers that evaluate, by namespace",
+                &metrics.worker_milliseconds,
+            ),
             ("evaluations_waiting", "Evaluations that wait for a worker", &metrics.evaluations_waiting),
             ("evaluations_refused", "Evaluations that found no place to wait", &metrics.evaluations_refused),
             (

@@ -244,7 +244,8 @@ impl Follower<'_> {
             let resource = &self.watched.resource;
             let items = page.items.into_iter().flatten();
             // Put away at once: a list is of everything there is, and each instance looks at its own when its turn comes.
-            let kept = |it: Object| Some(self.watched.door.admit(it.of(resource).live(&resource.kind)?).packed());
+            let kept =
+                |it: Object| Some(self.watched.door.admit(it.of(resource).live(&resource.kind)?).packed());
             found.extend(items.filter_map(kept));
             params.continue_token = page.metadata.continue_.filter(|it| !it.is_empty());
             if mutant!(FirstPageOnly) {

@@ -7,12 +7,12 @@ mod frame;
 mod isolation;
 mod pool;
 mod process;
-mod share;
 mod seccomp;
+mod share;
 mod worker;
 
 pub use isolation::{Isolation, Landlock};
 pub use pool::{Pool, PoolConfig, PoolStats, Sandboxed};
-pub use share::Used;
 pub use process::WorkerCommand;
+pub use share::Used;
 pub use worker::worker_main;

@@ -253,7 +253,9 @@ mod tests {
         }
         // All places are taken now: the last of the crowd makes room.
         let late = shares.enter("c", &BOUNDS, 0).unwrap();
-        assert!(shares.holds("c", late) && !shares.holds("crowd", crowd[3]) && shares.holds("crowd", crowd[2]));
+        assert!(
+            shares.holds("c", late) && !shares.holds("crowd", crowd[3]) && shares.holds("crowd", crowd[2])
+        );
         assert_eq!(shares.of("crowd").refused, 7);
         shares.leave("crowd", crowd[2]);
         assert_eq!(shares.of("crowd").waiting, 2);

@@ -122,7 +122,8 @@ impl Play {
             }
         }
         let accounts = objects.iter().filter(|(file, it)| file == ACCESS && it["kind"] == "ServiceAccount");
-        let account = accounts.filter_map(|(_, it)| it["metadata"]["name"].as_str()).next().map(str::to_owned);
+        let account =
+            accounts.filter_map(|(_, it)| it["metadata"]["name"].as_str()).next().map(str::to_owned);
         if account.is_none() {
             objects.insert(0, (ACCESS.to_owned(), own_account()));
         }

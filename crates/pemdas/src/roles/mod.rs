@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pemdas_core::{
     program::{Program, Revision},
-    rights::{consent::BLUEPRINTS_ANNOTATION, Reach, Right, Rights, Rule, Served, Setting, is_given, rights, rules},
+    rights::{
+        Reach, Right, Rights, Rule, Served, Setting, consent::BLUEPRINTS_ANNOTATION, is_given, rights, rules,
+    },
 };
 use serde_json::{Value, json};
 

@@ -64,7 +64,8 @@ fn nobody_acts_as_an_account_that_does_not_name_the_blueprint() {
     until("it has listed everything", || operator.page("/readyz").contains("200 OK").then_some(()));
     assert_eq!(writes(&operator, &space), [""; 0], "nothing was written");
     let as_it = operator.requests();
-    let as_it = as_it.iter().filter(|it| it.impersonated.as_deref().is_some_and(|it| it.contains(&space.name)));
+    let as_it =
+        as_it.iter().filter(|it| it.impersonated.as_deref().is_some_and(|it| it.contains(&space.name)));
     assert_eq!(as_it.count(), 0, "nothing was even read");
     space.lets("mighty", "another, blueprint");
     space.runs("blueprint");

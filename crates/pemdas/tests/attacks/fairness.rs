@@ -13,13 +13,18 @@ fn who_burns_time_keeps_no_other_namespace_from_being_served() {
     let burns = |number: usize| {
         let kind = format!("Burn{number}");
         let power = format!("std.to_string (std.number.pow 3 {})", 1_000_000_000 + number);
-        NOTE.replace("Note", &kind).replace("the.root.spec.value,", &format!("the.root.spec.value ++ {power},"))
+        NOTE.replace("Note", &kind)
+            .replace("the.root.spec.value,", &format!("the.root.spec.value ++ {power},"))
     };
     for number in 0..8 {
         hostile.blueprint(&format!("burn{number}"), &burns(number));
         hostile.runs(&format!("burn{number}"));
         for instance in 0..4 {
-            hostile.instance(&format!("Burn{number}"), &format!("b{number}-{instance}"), &json!({ "value": "a" }));
+            hostile.instance(
+                &format!("Burn{number}"),
+                &format!("b{number}-{instance}"),
+                &json!({ "value": "a" }),
+            );
         }
     }
     until("it is told that it is slowed or stopped", || {
@@ -31,7 +36,9 @@ fn who_burns_time_keeps_no_other_namespace_from_being_served() {
         turn += 1;
         quiet.instance("Note", "one", &json!({ "value": turn.to_string() }));
         until("it is served", || {
-            quiet.get("configmap", "one").filter(|it| it["data"]["value"] == turn.to_string())
+            quiet
+                .get("configmap", "one")
+                .filter(|it| it["data"]["value"].as_str() == Some(&*turn.to_string()))
         });
     };
     quiet.blueprint("blueprint", NOTE);

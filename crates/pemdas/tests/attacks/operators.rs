@@ -250,7 +250,8 @@ fn is_its_own(request: &Request, own_namespace: &str) -> bool {
         "leases" => at_home,
         "secrets" if request.verb != "patch" => at_home || ledger,
         resource => {
-            let told = ["metadata.annotations.pemdas.dev/status", "metadata.annotations.pemdas.dev/definitions"];
+            let told =
+                ["metadata.annotations.pemdas.dev/status", "metadata.annotations.pemdas.dev/definitions"];
             let may_touch = |it: &String| {
                 it == "metadata.finalizers" || (resource == "configmaps" && told.contains(&it.as_str()))
             };

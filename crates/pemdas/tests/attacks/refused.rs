@@ -90,9 +90,10 @@ fn what_stays_is_let_go_as_the_account_and_only_if_that_may() {
     allow(&space, &all(&json!(["*"])));
     space.gone(&space.kind("Note"), "one");
     assert!(!claimed(&space.get("configmap", "one").unwrap()));
-    let written = operator.requests().into_iter().filter(|it| {
-        it.verb == "patch" && it.resource == "configmaps" && it.name.as_deref() == Some("one")
-    });
+    let written = operator
+        .requests()
+        .into_iter()
+        .filter(|it| it.verb == "patch" && it.resource == "configmaps" && it.name.as_deref() == Some("one"));
     assert!(written.map(|it| it.impersonated).all(|it| it.is_some()));
 }
 

@@ -78,7 +78,8 @@ fn served(space: &Space, name: &str) {
 
 /// An older blueprint of a poor namespace, and then the owner of the kind.
 fn two(about: &str, account: &str) -> (Space, Space, Operator) {
-    let (squatter, owner) = (Space::poor(&format!("{about}-squatter")), Space::new(&format!("{about}-owner")));
+    let (squatter, owner) =
+        (Space::poor(&format!("{about}-squatter")), Space::new(&format!("{about}-owner")));
     let operator = Plan::over(&[&squatter, &owner]).argument("--recheck=2".to_owned()).start();
     definition(&owner);
     claims(&squatter, "squatter", &owner, account);
@@ -115,7 +116,8 @@ fn a_kind_is_held_where_an_account_may_serve_it_and_nowhere_else() {
     let (squatter, owner, mut operator) = two("narrow", "default");
     let account = squatter.account("default");
     // It may look at everything, and write here alone.
-    let look = json!([{ "apiGroups": [owner.group], "resources": ["notes"], "verbs": ["get", "list", "watch"] }]);
+    let look =
+        json!([{ "apiGroups": [owner.group], "resources": ["notes"], "verbs": ["get", "list", "watch"] }]);
     super::given::allow(&squatter, look.as_array().unwrap());
     let all = json!({ "apiGroups": ["", owner.group], "resources": ["*"], "verbs": ["*"] });
     squatter.allows("all", &json!([all]), &account);
