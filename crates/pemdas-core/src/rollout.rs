@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn what_a_status_says_counts_until_somebody_has_looked() {
         let root = |conditions: Value| {
-            let live = object("Deployment", json!({ "status": { "conditions": conditions } }));
+            let live = object("Deployment", &json!({ "status": { "conditions": conditions } }));
             told(&live)
         };
         let is = |name: &str, status: &str| json!({ "type": name, "status": status });
@@ -220,7 +220,7 @@ mod tests {
     }
 
     /// An object of the instance `u`.
-    fn object(kind: &str, more: Value) -> Live {
+    fn object(kind: &str, more: &Value) -> Live {
         let key = ObjectKey::new(KindKey::new("apps/v1", kind), "n".to_owned(), "a".to_owned());
         let claim = json!({
             "root": { "kind": { "group": "g", "kind": "Web" }, "namespace": "n", "name": "a" },
@@ -250,7 +250,7 @@ mod tests {
         let web = ObjectKey::new(KindKey::new("g/v1", "Web"), "n".to_owned(), "a".to_owned());
         let with = |kind: &str, more: Value| {
             let mut world = World::new(web.clone(), "u");
-            let live = object(kind, more);
+            let live = object(kind, &more);
             world.objects.insert(live.key.clone(), Arc::new(live));
             workloads(&world)
         };
