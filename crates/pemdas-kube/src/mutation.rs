@@ -76,7 +76,6 @@ mod switch {
         FenceStandsOpen: "nothing is sent once the lease is over",
         FirstPageOnly: "a list is read to its end",
         GoneUnheard: "what a watch tells as gone is gone",
-        HeldOnSight: "a blueprint is kept until it is known that no instance of it lives",
         LastGoodUnsought: "while a blueprint is broken its last good revision runs, after a restart too",
         LateCreatesStay: "what arrives after the end of its instance is taken away",
         LeaseTakenAtOnce: "a lease is taken only when its holder has not renewed it in time",

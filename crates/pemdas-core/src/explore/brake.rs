@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::{
-    laws::{as_if_nothing_happened, gone},
+    laws::{as_if_nothing_happened, gone_or_asked},
     sim::Sim,
     subject::Subject,
     walk::at_every_step,
@@ -35,7 +35,7 @@ pub(super) fn a_brake_stops_every_write_and_nothing_is_lost_by_it(subject: &Subj
             going.cluster.delete(&root);
             going.settle();
             going.annotate("suspend", "false");
-            gone(&mut going).or_else(|| going.violations.first().cloned())
+            gone_or_asked(&mut going).or_else(|| going.violations.first().cloned())
         })
     });
 }

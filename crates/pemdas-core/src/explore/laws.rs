@@ -124,14 +124,17 @@ pub(super) fn the_world_settles_as_if_nothing_had_happened(subject: &Subject, wa
 pub(super) fn a_deletion_at_any_moment_leaves_no_trace(subject: &Subject, walks: u64) {
     // A deletion's own nodes run at the revision and on the objects that there are.
     let faults = Faults { deletion: true, hands: !subject.has_deletion(), ..Faults::ALL };
-    explore("deletion", subject, faults, (walks, 80), |_| {}, &|sim: &mut Sim| {
-        gone(sim).and_then(|told| {
-            // What a deletion needs may have gone meanwhile: then it waits for a human, and says so.
-            let asked = sim.stalled().iter().any(|it| it.contains("DeletionBlocked"));
-            sim.annotate("skip-deletion", "yes");
-            if asked { gone(sim) } else { Some(told) }
-        })
-    });
+    explore("deletion", subject, faults, (walks, 80), |_| {}, &|sim: &mut Sim| gone_or_asked(sim));
+}
+
+/// Gone without a trace, at the latest when a human lets it. What a deletion needs may be gone, or was never there: then it
+/// waits for a human, and says so.
+pub(super) fn gone_or_asked(sim: &mut Sim) -> Option<String> {
+    gone(sim).and_then(|told| {
+        let asked = sim.stalled().iter().any(|it| it.contains("DeletionBlocked"));
+        sim.annotate("skip-deletion", "yes");
+        if asked { gone(sim) } else { Some(told) }
+    })
 }
 
 /// Such an instance has no actions, whatever repeats itself around it.

@@ -226,7 +226,7 @@ impl Hub {
             let published = upcoming.or_else(|| loaded.running.as_ref()?.published.clone());
             // An instance whose root is the ConfigMap itself holds it with finalizers of its own.
             let own = loaded.running.as_ref().is_some_and(|it| it.programs.contains_key(OWN_ROOT));
-            let unknown = !seen_all && live.finalizers.contains(BLUEPRINT_FINALIZER) && !mutant!(HeldOnSight);
+            let unknown = !seen_all && live.finalizers.contains(BLUEPRINT_FINALIZER);
             let held = (tally.total > 0 || unknown) && !own && !mutant!(BlueprintUnheld);
             // Neither put on nor taken off.
             let held = if brake.is_some() { live.finalizers.contains(BLUEPRINT_FINALIZER) } else { held };

@@ -99,12 +99,13 @@ impl Place<'_> {
     fn api_server(&self, pki: &Pki) -> Result<Command> {
         let policy = self.folder.join("audit-policy.json");
         // One event a request, when it has been answered: a count by user, verb and resource costs nothing more. Of what operators
-        // patch, it has the body as well.
-        let patches = json!({
-            "level": "Request", "verbs": ["patch"], "userGroups": ["system:serviceaccounts:pemdas-system"],
-        });
+        // patch, it has the body as well: all ServiceAccounts but those of Kubernetes' own controllers.
+        let controllers =
+            json!({ "level": "Metadata", "userGroups": ["system:serviceaccounts:kube-system"] });
+        let patches =
+            json!({ "level": "Request", "verbs": ["patch"], "userGroups": ["system:serviceaccounts"] });
         let rules = json!({ "apiVersion": "audit.k8s.io/v1", "kind": "Policy",
-            "omitStages": ["RequestReceived"], "rules": [patches, { "level": "Metadata" }] });
+            "omitStages": ["RequestReceived"], "rules": [controllers, patches, { "level": "Metadata" }] });
         std::fs::write(&policy, rules.to_string()).doing(|| format!("write {}", policy.display()))?;
         let file = |flag: &str, path: PathBuf| format!("--{flag}={}", path.display());
         let mut server = self.program("kube-apiserver")?;

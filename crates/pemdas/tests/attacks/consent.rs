@@ -47,8 +47,7 @@ fn nobody_acts_as_an_account_that_does_not_name_the_blueprint() {
     let space = Space::new("names");
     // An account with all rights, which somebody made for something else.
     space.apply(&json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "mighty" } }));
-    let all = json!([{ "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] }]);
-    space.allows("mighty", &all, &space.account("mighty"));
+    space.apply(&binding(&format!("{}-mighty", space.name), "cluster-admin", &space.account("mighty")));
     let mut operator = Plan::over(&[&space]).start();
     for account in ["mighty", "missing"] {
         names(&space, account);
