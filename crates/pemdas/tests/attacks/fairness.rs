@@ -43,7 +43,6 @@ fn who_burns_time_keeps_no_other_namespace_from_being_served() {
     operator.kill();
     operator.start();
     (0..3).for_each(|_| served());
-    until("it is told that it is slowed", || hostile.events().contains("others go first").then_some(()));
     assert!(!quiet.events().contains("others go first") && !operator.log().contains("PM0510"));
     let label = format!("{{namespace=\"{}\"}}", hostile.name);
     let page = operator.page("/metrics");
