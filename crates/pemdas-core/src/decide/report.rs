@@ -26,6 +26,8 @@ use crate::{
 
 /// How many nodes a status lists; those that are not ready come first.
 pub(super) const MAX_STATUS_NODES: usize = 50;
+/// How deep a status is that is taken from a successor: two instances that observe each other would nest theirs without end.
+const MAX_STATUS_DEPTH: usize = 16;
 /// What is told of an instance that is ready.
 const READY: &str = "Ready";
 /// What is told of an instance that is ready, while a condition of its author says that it is not.
@@ -325,7 +327,11 @@ impl Pass<'_> {
         record(needs.filter_map(|need| {
             let member = self.nodes.get(&need.to)?.members.get("")?;
             let Found::Present(live) = &member.found else { return None };
-            Some((need.to.clone(), live.value().get("status")?.clone()))
+            // Its own status in itself would grow with every write.
+            if matches!(live, Data::Live(it) if it.key == self.facts.root().key) {
+                return None;
+            }
+            Some((need.to.clone(), shallow(live.value().get("status")?, MAX_STATUS_DEPTH)))
         }))
     }
 
@@ -488,6 +494,19 @@ impl Pass<'_> {
             })
             .collect();
         fresh.into_iter().for_each(|it| self.push(Action::Event(it)));
+    }
+}
+
+/// A value without what is nested deeper than so many levels.
+fn shallow(value: &Value, levels: usize) -> Value {
+    let is_flat = |it: &Value| levels > 1 || !(it.is_object() || it.is_array());
+    let below = |it: &Value| shallow(it, levels.saturating_sub(1));
+    match value {
+        Value::Object(fields) => {
+            record(fields.iter().filter(|(_, it)| is_flat(it)).map(|(name, it)| (name.clone(), below(it))))
+        }
+        Value::Array(items) => items.iter().filter(|it| is_flat(it)).map(below).collect(),
+        other => other.clone(),
     }
 }
 

@@ -71,6 +71,8 @@ impl Pass<'_> {
         let found = member.found.clone();
         let judgement = match &node.ready {
             Some(wanted) => self.judge(wanted, &found, edges, each, Some(&found)),
+            // The root is ready when all its nodes are: a node that observes it and waited for that would wait for itself.
+            None if self.is_own_root(&found) => self.judge_shape(&Shape::Any, &found),
             None => self.judge_shape(&Shape::Ready, &found),
         };
         member.ready = if member.settled == Truth::True || mutant!(ReadyUnsettled) {
@@ -99,6 +101,10 @@ impl Pass<'_> {
                 member.causes.insert(0, Cause::stalled(reason::FAILED, text));
             }
         }
+    }
+
+    fn is_own_root(&self, found: &Found) -> bool {
+        matches!(found, Found::Present(Data::Live(live)) if live.key == self.facts.root().key)
     }
 
     /// What is found of an object that should be ours.
