@@ -7,6 +7,7 @@
 //! **Invariant.** Nothing of Kubernetes is decided here: what a request means stands in `pemdas-sim`.
 
 mod bell;
+mod guard;
 mod host;
 mod line;
 mod port;

@@ -116,7 +116,7 @@ fn whole(response: &Response, head_only: bool) -> http::Response<Body> {
 }
 
 /// What is refused before the simulated server sees it.
-fn refused(status: StatusCode, reason: &str, message: &str) -> http::Response<Body> {
+pub(crate) fn refused(status: StatusCode, reason: &str, message: &str) -> http::Response<Body> {
     let body = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
         "message": message, "reason": reason, "code": status.as_u16(),

@@ -171,8 +171,11 @@ impl Drop for Running {
 fn send(kubeconfig: &Path, method: &str, path: &str) -> String {
     let config: Value = serde_json::from_str(&fs::read_to_string(kubeconfig).unwrap()).unwrap();
     let server = config.pointer("/clusters/0/cluster/server").unwrap().as_str().unwrap();
-    let mut stream = TcpStream::connect(server.trim_start_matches("http://")).unwrap();
-    write!(stream, "{method} {path} HTTP/1.1\r\nhost: box\r\nconnection: close\r\n\r\n").unwrap();
+    // What follows the address is the secret that lets in.
+    let (address, secret) = server.trim_start_matches("http://").split_once('/').unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "{method} /{secret}{path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n")
+        .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer
