@@ -10,7 +10,7 @@ use super::{
     plan::{self, Of},
 };
 use crate::{
-    draw::{self, Picture},
+    draw::{self, Graphs, Picture},
     load, render,
     terminal::{self, Colour},
 };
@@ -27,6 +27,12 @@ pub(super) struct Graph {
     /// The form of the output
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
+    /// Only what is needed
+    #[arg(long, conflicts_with = "sequence")]
+    also: bool,
+    /// Only what comes after what
+    #[arg(long)]
+    sequence: bool,
     #[command(flatten)]
     of: Of,
 }
@@ -64,7 +70,7 @@ impl Graph {
             return if checked.given.unreadable { Outcome::CouldNotRun } else { Outcome::Problems };
         };
         let picture = Picture::of(blueprint, graph, &checked.given.files);
-        self.draw(&picture, colour);
+        self.draw(picture, colour);
         if troubled { Outcome::Problems } else { Outcome::Clean }
     }
 
@@ -78,11 +84,20 @@ impl Graph {
             return Outcome::CouldNotRun;
         };
         let picture = Picture::of(blueprint, graph, &planned.checked.given.files).of_plan(&planned);
-        self.draw(&picture, colour);
+        self.draw(picture, colour);
         Outcome::Clean
     }
 
-    fn draw(&self, picture: &Picture, colour: Colour) {
+    fn graphs(&self) -> Graphs {
+        match (self.also, self.sequence) {
+            (true, _) => Graphs::Also,
+            (_, true) => Graphs::Sequence,
+            _ => Graphs::Both,
+        }
+    }
+
+    fn draw(&self, picture: Picture, colour: Colour) {
+        let picture = &picture.only(self.graphs());
         match self.output {
             Format::Text => terminal::say(&draw::text::picture(picture, colour.on_stdout())),
             Format::Dot => terminal::hand_over(&draw::dot::picture(picture)),

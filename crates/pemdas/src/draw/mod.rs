@@ -129,6 +129,17 @@ pub(crate) struct Picture {
     pub(crate) waits: Vec<Wait>,
     /// The instance whose plan is shown.
     pub(crate) subject: Option<String>,
+    /// Which graphs are drawn.
+    pub(crate) graphs: Graphs,
+}
+
+/// Which graphs are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Graphs {
+    #[default]
+    Both,
+    Also,
+    Sequence,
 }
 
 impl Picture {
@@ -186,7 +197,22 @@ impl Picture {
         // Who writes the order of a state and its object out says nothing twice.
         waits.dedup_by(|next, kept| next.state && next.from == kept.from && next.to == kept.to);
         waits.sort_by_key(|wait| (place(&wait.to), wait.state, place(&wait.from)));
-        Self { name: blueprint.name.clone(), roots, needs, waits, items, subject: None }
+        let graphs = Graphs::Both;
+        Self { name: blueprint.name.clone(), roots, needs, waits, items, subject: None, graphs }
+    }
+
+    /// The same with the edges of these graphs only.
+    pub(crate) fn only(mut self, graphs: Graphs) -> Self {
+        self.graphs = graphs;
+        match graphs {
+            Graphs::Both => {}
+            Graphs::Also => {
+                self.waits.clear();
+                self.needs.iter_mut().for_each(|it| it.reads.clear());
+            }
+            Graphs::Sequence => self.needs.clear(),
+        }
+        self
     }
 
     /// The node of a name.

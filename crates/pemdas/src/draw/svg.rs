@@ -5,13 +5,17 @@ use std::fmt::Write as _;
 use pemdas_core::graph::AlsoOrigin;
 
 use super::{
-    Item, Mood, Picture, Role,
+    Graphs, Item, Mood, Picture, Role,
     layout::{self, Block, Line, Point},
 };
 
 const NAME_SIZE: f64 = 14.0;
 const KIND_SIZE: f64 = 11.0;
 const LABEL_SIZE: f64 = 11.0;
+/// Of a picture with more boxes, what a root needs without a condition is left out: lines from one box to all others hide everything.
+const MANY: usize = 40;
+/// What is said of that.
+const LEFT_OUT: &str = "what a root needs itself is left out";
 const MARGIN: f64 = 28.0;
 const LEGEND: f64 = 34.0;
 /// The height of the line that says what the colours mean.
@@ -52,13 +56,7 @@ struct Drawn {
 /// The whole picture.
 pub(crate) fn picture(picture: &Picture) -> String {
     let (mut blocks, mut lines, drawn) = parts(picture);
-    if !layout::place(&mut blocks, &mut lines) {
-        // Better a plain column than no picture.
-        for (index, block) in blocks.iter_mut().enumerate() {
-            block.middle = Point { x: block.size.x / 2.0, y: 70.0 * index as f64 + block.size.y / 2.0 };
-        }
-        lines.clear();
-    }
+    layout::place(&mut blocks, &mut lines);
     let (least, most) = bounds(&blocks, &lines);
     let (dx, dy) = (MARGIN - least.x, MARGIN - least.y);
     let width = (most.x - least.x + 2.0 * MARGIN).max(560.0);
@@ -95,10 +93,15 @@ fn parts(picture: &Picture) -> (Vec<Block>, Vec<Line>, Vec<Drawn>) {
     let mut blocks: Vec<Block> = picture
         .items
         .iter()
-        .map(|item| Block { id: item.name.clone(), size: size(item), middle: nowhere })
+        .map(|item| Block {
+            id: item.name.clone(),
+            size: size(item),
+            first: item.role == Role::Root,
+            middle: nowhere,
+        })
         .collect();
     let (mut lines, mut drawn) = (Vec::new(), Vec::new());
-    let mut add = |from: &str, to: &str, weight: i32, it: Drawn| {
+    let mut add = |from: &str, to: &str, orders: bool, it: Drawn| {
         let label = (!it.label.is_empty()).then(|| Point {
             x: it.label.chars().count() as f64 * LABEL_SIZE * PLAIN_WIDTH + 12.0,
             y: LABEL_SIZE + 8.0,
@@ -107,7 +110,7 @@ fn parts(picture: &Picture) -> (Vec<Block>, Vec<Line>, Vec<Drawn>) {
             from: from.to_owned(),
             to: to.to_owned(),
             label,
-            weight,
+            orders,
             points: Vec::new(),
             label_middle: None,
         });
@@ -120,25 +123,37 @@ fn parts(picture: &Picture) -> (Vec<Block>, Vec<Line>, Vec<Drawn>) {
             // What is read is needed, and so is the object of a state: the thick lines say it already.
             AlsoOrigin::Extract | AlsoOrigin::State => continue,
         };
+        if leaves_out(picture) && need.when.is_none() && picture.roots.contains(&need.from) {
+            continue;
+        }
         let label = need.when.as_ref().map(|when| format!("when {when}")).unwrap_or_default();
         if need.reads.is_empty() {
-            add(&need.from, &need.to, 1, Drawn { looks, label, extract: false });
+            add(&need.from, &need.to, false, Drawn { looks, label, extract: false });
             continue;
         }
         let id = format!("?{index}");
-        blocks.push(Block { id: id.clone(), size: Point { x: 26.0, y: 26.0 }, middle: nowhere });
-        add(&need.from, &id, 1, Drawn { looks, label, extract: false });
-        add(&id, &need.to, 2, Drawn { looks, label: String::new(), extract: false });
+        blocks.push(Block {
+            id: id.clone(),
+            size: Point { x: 26.0, y: 26.0 },
+            first: false,
+            middle: nowhere,
+        });
+        add(&need.from, &id, false, Drawn { looks, label, extract: false });
+        add(&id, &need.to, true, Drawn { looks, label: String::new(), extract: false });
         for read in &need.reads {
             let it = Drawn { looks: Looks::Sequence, label: read.label(), extract: read.extract };
-            add(&read.from, &id, 3, it);
+            add(&read.from, &id, true, it);
         }
     }
     for wait in &picture.waits {
         let looks = if wait.state { Looks::State } else { Looks::Sequence };
-        add(&wait.from, &wait.to, 6, Drawn { looks, label: wait.label(), extract: wait.extract });
+        add(&wait.from, &wait.to, true, Drawn { looks, label: wait.label(), extract: wait.extract });
     }
     (blocks, lines, drawn)
+}
+
+fn leaves_out(picture: &Picture) -> bool {
+    picture.items.len() > MANY && picture.graphs != Graphs::Also
 }
 
 fn size(item: &Item) -> Point {
@@ -301,8 +316,13 @@ fn condition(block: &Block) -> String {
 /// What the lines mean; only those that are there.
 fn legend(picture: &Picture, height: f64) -> String {
     let has = |origin| picture.needs.iter().any(|need| need.origin == origin);
-    let mut entries =
-        vec![("also", "needs", "needs (Also)", 86.0), ("sequence", "after", "then (Sequence)", 106.0)];
+    let mut entries = Vec::new();
+    if picture.graphs != Graphs::Sequence {
+        entries.push(("also", "needs", "needs (Also)", 86.0));
+    }
+    if picture.graphs != Graphs::Also {
+        entries.push(("sequence", "after", "then (Sequence)", 106.0));
+    }
     if picture.waits.iter().any(|wait| wait.state) {
         entries.push(("state", "after", "then, the same object", 134.0));
     }
@@ -333,6 +353,13 @@ fn legend(picture: &Picture, height: f64) -> String {
             y + 4.0
         );
         x += 39.0 + width;
+    }
+    if leaves_out(picture) && picture.graphs == Graphs::Both {
+        let _ = writeln!(
+            out,
+            "<text class=\"kind\" style=\"text-anchor: start\" x=\"{x:.1}\" y=\"{:.1}\">{LEFT_OUT}</text>",
+            y + 4.0
+        );
     }
     out
 }

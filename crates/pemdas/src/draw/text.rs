@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use pemdas_core::graph::AlsoOrigin;
 
-use super::{Item, Need, Picture, Role, Wait};
+use super::{Graphs, Item, Need, Picture, Role, Wait};
 use crate::terminal::Style;
 
 fn name_of(style: Style, item: &Item, text: &str) -> String {
@@ -25,12 +25,16 @@ pub(crate) fn picture(picture: &Picture, colour: bool) -> String {
     let style = Style { colour };
     let subject = picture.subject.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
     let mut out = format!("{}\n", style.bold(&format!("{}{subject}", picture.name)));
-    out.push_str(&format!("\n{}\n", style.bold("What is needed (Also)")));
-    for root in &picture.roots {
-        tree(picture, root, style, &mut out);
+    if picture.graphs != Graphs::Sequence {
+        out.push_str(&format!("\n{}\n", style.bold("What is needed (Also)")));
+        for root in &picture.roots {
+            tree(picture, root, style, &mut out);
+        }
     }
-    out.push_str(&format!("\n{}\n", style.bold("What comes after what (Sequence)")));
-    order(picture, style, &mut out);
+    if picture.graphs != Graphs::Also {
+        out.push_str(&format!("\n{}\n", style.bold("What comes after what (Sequence)")));
+        order(picture, style, &mut out);
+    }
     states(picture, style, &mut out);
     out
 }
