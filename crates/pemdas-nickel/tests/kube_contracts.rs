@@ -221,7 +221,9 @@ fn contracts_agree_with_the_validator() {
                 // the same for both.
                 Err(failure @ Failure::Failed { .. }) => {
                     let fraction = change == "f" && told(failure).contains("a quantity in a string");
-                    fraction || !native.findings.is_empty()
+                    // Without a value two items may have the same key: an apply of them is refused, which only the contract knows.
+                    let twice = change == "z" && told(failure).contains("an item stands twice in this list");
+                    fraction || twice || !native.findings.is_empty()
                 }
                 Err(other) => panic!("{other:?}"),
             };

@@ -75,8 +75,13 @@ impl Record {
         let mut text =
             format!("# Deep run\n\nCommit {}. This run took {} min.\n\n", self.commit, took.as_secs() / 60);
         text.push_str("| job | rounds | tried | time | violations |\n| --- | --- | --- | --- | --- |\n");
+        let mut undone = 0;
         for job in jobs {
             let done: Vec<_> = self.units.iter().filter(|((name, _), _)| *name == job.name).collect();
+            if done.is_empty() {
+                undone += 1;
+                continue;
+            }
             let mut tried: BTreeMap<&str, u64> = BTreeMap::new();
             for (_, outcome) in &done {
                 for (count, what) in &outcome.tried {
@@ -95,6 +100,9 @@ impl Record {
                 tried.join(", "),
                 seconds
             );
+        }
+        if undone > 0 {
+            let _ = writeln!(text, "\nThere was no time for {undone} more jobs.");
         }
         for ((job, round), outcome) in self.units.iter().filter(|(_, it)| !it.passed) {
             let _ = writeln!(text, "\n{job}, round {round}, failed. To see it again:\n\n```console");
