@@ -324,3 +324,35 @@ fn no_source_file_is_too_long_to_read() {
         .collect();
     assert!(long.is_empty(), "longer than 800 lines: {long:?}");
 }
+
+/// The reasons that the sources of a folder name, in the ways in which they do.
+fn reasons_in(folder: &str) -> BTreeSet<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let word = |text: &str| {
+        let (word, _) = text.split_once('"')?;
+        let camel = word.starts_with(char::is_uppercase) && word.chars().all(char::is_alphabetic);
+        (camel && word.contains(char::is_lowercase)).then(|| word.to_owned())
+    };
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(root.join(folder)).unwrap() {
+        let path = entry.unwrap().path();
+        let text = if path.is_file() { fs::read_to_string(path).unwrap() } else { continue };
+        for before in ["reason: \"", "let reason = \"", ": &str = \""] {
+            found.extend(text.split(before).skip(1).filter_map(word));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_reason_of_an_event_is_on_the_page_of_alerts() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let page = fs::read_to_string(root.join("docs/guides/alerts.md")).unwrap();
+    let mut reasons = reasons_in("crates/pemdas-core/src/decide");
+    reasons.extend(reasons_in("crates/pemdas-kube/src/hub"));
+    // Of a condition, and told by no Event.
+    reasons.remove("Removing");
+    assert!(reasons.len() > 25, "{reasons:?}");
+    let missing: Vec<_> = reasons.iter().filter(|it| !page.contains(&format!("`{it}`"))).collect();
+    assert!(missing.is_empty(), "{missing:?} are not in docs/guides/alerts.md");
+}

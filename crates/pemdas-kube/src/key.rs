@@ -1,7 +1,7 @@
 //! The keys of an installation, kept in Secrets of the operator's own namespace: one for digests, one for seals.
 //!
 //! They are two, because a person who plans may be shown the first one: digests keep values from being guessed. Who has the second
-//! one can write claims and ledgers that Pemdas believes, so only the operator reads it.
+//! one can write claims and ledgers that Pemdas believes, so only the operator reads it, and `pemdas orphans` for those who may.
 //!
 //! *The accident*: the operator's namespace is deleted and applied again. A new key is made, nothing that is remembered fits any
 //! more, and every one-off runs again: a database is restored over a newer one.
@@ -90,6 +90,17 @@ pub(crate) async fn look(client: &Client, namespace: &str) -> Option<Vec<u8>> {
     let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let secret = api.get_opt(DIGESTS).await.ok().flatten()?;
     read(secret).into_iter().next().map(|(_, key)| key)
+}
+
+/// Reads the keys of the seals; without them, nothing is verified.
+pub(crate) async fn look_for_seals(client: &Client, namespace: &str) -> Seal {
+    let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
+    let keys = api.get_opt(SEALS).await.ok().flatten().map(read).unwrap_or_default();
+    if keys.is_empty() {
+        Seal::Unverified
+    } else {
+        Seal::with(keys.into_iter().map(|(_, key)| key).collect())
+    }
 }
 
 /// Where the keys are, and the namespaces that are worked for; none means all.

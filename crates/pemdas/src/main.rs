@@ -15,6 +15,7 @@ mod judge;
 mod live;
 mod load;
 mod operate;
+mod orphans;
 mod pages;
 mod plan;
 mod render;

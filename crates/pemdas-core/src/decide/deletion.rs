@@ -28,6 +28,8 @@ use crate::{
 /// How long the nodes of a deletion may take before a human is asked, in milliseconds.
 pub(super) const MAX_DELETION: u64 = 3_600_000;
 
+/// How long the garbage collector may take for what a root owned that is gone, in milliseconds.
+const COLLECTED_IN: u64 = 60_000;
 /// How long a removal may take before it is told what it waits for, in milliseconds.
 const REMOVAL_IS_TOLD: u64 = 10_000;
 
@@ -210,6 +212,11 @@ pub(super) fn remove(program: Option<&Program>, world: &World) -> Decision {
     } else if decision.nodes.is_empty() && !waits {
         tell_what_is_left(world, &left, &mut decision);
         last_steps(world, &mut decision);
+        // With the instance goes whoever would notice that nobody collects what it leaves.
+        if let Some(until) = collected_by(world).filter(|_| is_being_collected(world, &inventory)) {
+            decision.conditions.reconciling = true;
+            decision.wake = Some(decision.wake.map_or(until, |it| it.min(until)));
+        }
     }
     decision
 }
@@ -361,9 +368,21 @@ fn tell_of_removal(world: &World, inventory: &Inventory, decision: &mut Decision
 /// root and wants to keep what it made. Only our own finalizer goes then.
 fn stays(world: &World, live: &Live, claim: &Claim) -> bool {
     let going = world.root.live.as_ref().is_none_or(|it| it.terminating);
-    let collected = claim.owned && going && !mutant!(CollectByHand);
+    let overdue = collected_by(world).is_some_and(|it| it <= world.now) && !live.terminating;
+    let collected = claim.owned && going && !overdue && !mutant!(CollectByHand);
     let kept = world.root.orphaning && !mutant!(DeleteTheKept) && !live.finalizers.contains(ONCE_FINALIZER);
     collected || kept
+}
+
+/// Until when the garbage collector is waited for: it does not know a kind that was served for a moment only, and then it never
+/// collects what objects of that kind own.
+fn collected_by(world: &World) -> Option<u64> {
+    world.root.gone_since.map(|it| it.saturating_add(COLLECTED_IN))
+}
+
+/// Whether the garbage collector still has something to take.
+fn is_being_collected(world: &World, inventory: &Inventory) -> bool {
+    inventory.iter().any(|(_, it)| it.claim.owned && !it.live.terminating) && !world.root.orphaning
 }
 
 fn remove_one(world: &World, live: &Live, claim: &Claim, decision: &mut Decision) -> Vec<Cause> {

@@ -6,6 +6,7 @@
 
 pub mod codes;
 pub mod consent;
+pub mod hold;
 mod names;
 mod rules;
 

@@ -168,6 +168,7 @@ impl World {
                 self.root.seen_going |= going || self.root.live.is_some();
                 self.root.given_up = self.root.skips().map(Into::into);
                 self.root.live = None;
+                self.root.gone_since.get_or_insert(self.now);
                 self.writes.remove(&self.root.key);
             }
             Fact::Selected(selected) => self.root.selected = selected,

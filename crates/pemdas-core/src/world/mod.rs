@@ -11,6 +11,7 @@ mod learn;
 mod managers;
 mod object;
 mod pruned;
+mod repair;
 mod seal;
 
 use std::{
@@ -115,6 +116,8 @@ pub struct RootFact {
     pub seen_going: bool,
     /// Since when it is seen going.
     pub going_since: Option<u64>,
+    /// Since when it is not there any more.
+    pub gone_since: Option<u64>,
     /// Whether it was seen going with the wish that what it made stays (`kubectl delete --cascade=orphan`).
     pub orphaning: bool,
     /// What a human gave up by name (`pemdas.dev/skip-deletion`), as it stood when the root vanished.
@@ -392,6 +395,7 @@ impl World {
                 selected: true,
                 seen_going: false,
                 going_since: None,
+                gone_since: None,
                 orphaning: false,
                 given_up: None,
             },

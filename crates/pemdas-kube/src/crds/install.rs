@@ -15,7 +15,7 @@ use kube::{
     },
 };
 use pemdas_core::{
-    crd::install::{Maker, Policy, Verdict, contested, judge, published, serves},
+    crd::install::{MANAGER, Maker, Policy, Verdict, contested, judge, published, serves},
     world::back_off,
 };
 use serde_json::Value;
@@ -24,10 +24,6 @@ use tokio::{
     task::JoinHandle,
     time::{Duration, Instant, sleep_until},
 };
-
-/// The field manager of definitions: one for all blueprints and binaries, so that a newer one may change what an older
-/// one wrote. Whose a definition is, is written on it.
-const MANAGER: &str = "pemdas-definitions";
 
 /// A definition that a blueprint wants.
 #[derive(Debug, Clone, PartialEq)]

@@ -73,9 +73,22 @@ impl Teller {
 
     /// Tells something about an object; never waits.
     pub fn tell(&self, about: ObjectReference, event: Event) {
+        self.metrics.told(&event.reason, event.warning);
         if self.waiting.try_send((about, event)).is_err() {
             self.metrics.event_dropped();
         }
+    }
+}
+
+/// What is told as an Event stands in the log, too, with the same reason and the same words.
+fn log(about: &ObjectReference, event: &Event) {
+    let text = |it: &Option<String>| it.clone().unwrap_or_default();
+    let (kind, namespace, name) = (text(&about.kind), text(&about.namespace), text(&about.name));
+    let Event { reason, message, .. } = event;
+    if event.warning {
+        tracing::warn!(kind, namespace, name, reason, note = message, "event");
+    } else {
+        tracing::info!(kind, namespace, name, reason, note = message, "event");
     }
 }
 
@@ -99,6 +112,7 @@ impl Sender {
                 self.metrics.event_dropped();
                 continue;
             }
+            log(&about, &event);
             match timeout(PATIENCE, self.send(&about, &event)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
@@ -164,7 +178,11 @@ impl Sender {
             Digest::of(&[], &json!([about.kind, about.name, about.uid, kind, event.reason, note])).short();
         // The name of an object may be as long as that of an Event.
         let object = shortened(about.name.as_deref().unwrap_or("cluster"), 200);
-        let name = format!("{}.{digest}", object.trim_end_matches(['.', '-', '…']));
+        // Names of roles may hold what names of Events may not.
+        let plain =
+            |it: char| if it.is_ascii_alphanumeric() || it == '.' { it.to_ascii_lowercase() } else { '-' };
+        let object: String = object.trim_end_matches(['.', '-', '…']).chars().map(plain).collect();
+        let name = format!("{object}.{digest}");
         EventObject {
             action: Some("Reconcile".to_owned()),
             event_time: Some(MicroTime(self.machine.now())),

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use kube::Client;
 use pemdas_core::{
-    action::Action,
+    action::{Action, Event as Told},
     digest::Digest,
+    secrets::Secrets,
     world::{Fact, LedgerFact, Live, ObjectKey, Refusal, Seal, WriteOutcome, dropped, manager},
 };
 use serde_json::{Value, json};
@@ -35,6 +36,7 @@ impl Hub {
         if !mutant!(ActsWithoutMemory) {
             instance.world.learn(Fact::Sent(action.clone()));
         }
+        self.tell_of_repair(id, &action);
         match &*action {
             Action::Render(_) => {}
             Action::Event(event) => {
@@ -51,6 +53,16 @@ impl Hub {
             Action::Look { key } => self.send_look(id, key.clone()),
             _ => self.send_write(id, action),
         }
+    }
+
+    /// Says that what somebody else changed of an object of ours is put right.
+    fn tell_of_repair(&self, id: InstanceId, action: &Action) {
+        let Some(instance) = self.instances.get(id) else { return };
+        let Some(repair) = instance.world.repaired(action) else { return };
+        let message = Secrets::of(&instance.world, None).mask(&repair);
+        self.beside.metrics.repaired(&instance.blueprint.to_string());
+        let event = Told { about: None, reason: "DriftRepaired".to_owned(), message, warning: false };
+        self.tell(instance, event);
     }
 
     fn send_write(&mut self, id: InstanceId, action: Arc<Action>) {

@@ -245,6 +245,7 @@ impl Hub {
             // What it was before it has to be waited for, it is.
             Standing::Waiting(_) => None,
         };
+        let unfit = matches!(standing, Standing::Unfit(_) | Standing::Refused(_));
         let text = match standing {
             Standing::Usable(differences) if differences.is_empty() => None,
             Standing::Usable(differences) | Standing::Unfit(differences) => Some(differences.join("; ")),
@@ -254,10 +255,16 @@ impl Hub {
             | Standing::Unseen(why) => Some(why),
             Standing::Refused(why) | Standing::Wider(why) => Some(why.join("; ")),
         };
-        match text {
+        let before = match &text {
             None => loaded.definitions.remove(crd),
-            Some(text) => loaded.definitions.insert(crd.to_owned(), text),
+            Some(text) => loaded.definitions.insert(crd.to_owned(), text.clone()),
         };
+        if let Some(text) = text.filter(|it| unfit && before.as_ref() != Some(it)) {
+            let advice = policy(loaded.live()).advice();
+            let message = format!("the CRD {crd} does not serve revision {revision}: {text}. {advice}");
+            let event = Told { about: None, reason: "DefinitionRefused".to_owned(), message, warning: true };
+            self.beside.teller.tell(super::blueprints::reference(&loaded.live), event);
+        }
         if let Some(judged) = judged
             && loaded.judged.insert(crd.to_owned(), judged) != Some(judged)
         {

@@ -380,7 +380,12 @@ impl Hub {
         let sources = files::read(&loaded.live.body).unwrap_or_default();
         self.report_soon();
         let Some(compiled) = verdict.compiled else {
-            tracing::warn!(blueprint = %name, "a blueprint has errors; its last good revision runs on");
+            if let Some(Problem { code, place, message, .. }) = first_error(&self.blueprints, name) {
+                tracing::warn!(
+                    blueprint = %name, code, place, error = message,
+                    "a blueprint has errors; its last good revision runs on"
+                );
+            }
             if !runs && !mutant!(LastGoodUnsought) {
                 self.find_last_good(name, number, &identity, None);
             }
@@ -586,6 +591,11 @@ impl Hub {
     }
 }
 
+/// The first error of a blueprint.
+fn first_error<'b>(all: &'b BTreeMap<BlueprintName, Loaded>, name: &BlueprintName) -> Option<&'b Problem> {
+    all.get(name)?.problems.iter().find(|it| it.error)
+}
+
 /// The account that a blueprint names.
 pub(crate) fn live_account(live: &Live, namespace: &str) -> Identity {
     let name = live.annotation(ACCOUNT_ANNOTATION).unwrap_or("default").to_owned();
@@ -677,7 +687,7 @@ impl Hub {
 }
 
 /// Who makes the definitions.
-pub(super) fn policy(live: &Live) -> Policy {
+pub(crate) fn policy(live: &Live) -> Policy {
     match live.annotation(DEFINITIONS_ANNOTATION) {
         Some("await") => Policy::Await,
         Some("publish") => Policy::Publish,

@@ -61,6 +61,8 @@ pub(super) struct Instance {
     pub(super) following: Option<(Place, Task)>,
     /// Ready, stalled or neither, as of its last turn.
     pub(super) standing: Option<Standing>,
+    /// Since when it is neither ready nor suspended, in milliseconds since 1970.
+    pub(super) not_ready_since: Option<u64>,
     /// Whether it was ever judged by all that it has to see.
     pub(super) judged: bool,
     /// How far it was when it had nothing to do, while it is not put to rest yet.
@@ -150,6 +152,20 @@ impl Instances {
             judged &= instance.judged;
         }
         (tally, judged)
+    }
+
+    /// Since when, in seconds since 1970, the instance of a blueprint that is not ready for longest is not.
+    pub(super) fn not_ready_since(&self, blueprint: &BlueprintName) -> Option<i64> {
+        let ids = self.by_blueprint.get(blueprint).into_iter().flatten();
+        let all = ids.filter_map(|it| self.get(*it));
+        let since = all.filter_map(|it| it.not_ready_since).min()?;
+        i64::try_from(since / 1_000).ok()
+    }
+
+    /// Whether a blueprint has instances in a namespace.
+    pub(super) fn are_in(&self, blueprint: &BlueprintName, namespace: &str) -> bool {
+        let ids = self.by_blueprint.get(blueprint).into_iter().flatten();
+        ids.filter_map(|it| self.get(*it)).any(|it| it.world.root.key.namespace == namespace)
     }
 
     /// Who wants to hear of an object besides the instance whose label it carries.
@@ -475,6 +491,7 @@ impl Hub {
             stopped: BTreeMap::new(),
             following: None,
             standing: None,
+            not_ready_since: None,
             judged: false,
             rests: None,
             place: None,

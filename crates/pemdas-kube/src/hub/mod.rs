@@ -14,6 +14,7 @@
 //! | `past` | revisions that do not run any more, and what is left of them |
 //! | `owners` | which blueprint serves a kind |
 //! | `beside` | definitions, revisions, permissions, what Services report |
+//! | `holds` | what lets a blueprint act stays while it has instances |
 //! | `reports` | what people are told on the ConfigMap of a blueprint |
 //! | `rollout` | a new revision over the instances |
 //! | `runway` | who may write now |
@@ -25,6 +26,7 @@ mod actions;
 mod beside;
 mod blueprints;
 mod evaluations;
+mod holds;
 mod instances;
 mod late;
 mod lookouts;
@@ -50,7 +52,7 @@ use pemdas_core::{
     digest::Digest,
     evaluate::Answer,
     packed::Press,
-    world::{Fact, KindKey, Lease, LedgerFact, Refusal, WriteOutcome},
+    world::{Fact, KindKey, Lease, LedgerFact, ObjectKey, Refusal, WriteOutcome},
 };
 use tokio::{
     sync::{Semaphore, mpsc, watch},
@@ -72,6 +74,7 @@ use crate::{
     watch::News,
 };
 use blueprints::Loaded;
+use holds::Holds;
 use instances::Instances;
 use late::Departed;
 use queue::Queue;
@@ -82,7 +85,7 @@ use views::{ViewId, Views};
 pub use beside::Beside;
 pub use instances::InstanceId;
 
-pub(crate) use blueprints::{BlueprintName, live_account};
+pub(crate) use blueprints::{BlueprintName, live_account, policy};
 pub(crate) use instances::instance_name;
 pub(crate) use reports::BLUEPRINT_FINALIZER;
 pub(crate) use reports::STATUS_ANNOTATION;
@@ -165,6 +168,8 @@ enum Event {
     Report,
     /// What became of telling it.
     Reported(BlueprintName, WriteOutcome),
+    /// What became of writing our finalizer on what lets a blueprint act.
+    Held(ObjectKey, WriteOutcome),
 }
 
 /// The operator.
@@ -192,10 +197,13 @@ pub struct Hub {
     cleared: Option<InstanceId>,
     ledgers: BTreeMap<ledgers::Place, LedgerFact>,
     departed: Departed,
+    holds: Holds,
     compilations: u64,
     report_due: bool,
     /// Whether it was looked for what is left of blueprints that are gone.
     looked_for_remains: bool,
+    /// Whether that has an answer.
+    knows_remains: bool,
     /// By blueprint: whoever keeps and whoever prunes its revisions take turns.
     keeping: HashMap<BlueprintName, Arc<tokio::sync::Mutex<()>>>,
     /// By namespace: what was told of how much it evaluates.
@@ -239,9 +247,11 @@ impl Hub {
                     cleared: None,
                     ledgers: BTreeMap::new(),
                     departed: Departed::default(),
+                    holds: Holds::default(),
                     compilations: 0,
                     report_due: false,
                     looked_for_remains: false,
+                    knows_remains: false,
                     keeping: HashMap::new(),
                     slowed: BTreeMap::new(),
                 };
@@ -338,6 +348,7 @@ impl Hub {
             Event::Review(name) => self.review_again(&name),
             Event::Report => self.report(),
             Event::Reported(name, outcome) => self.reported(&name, &outcome),
+            Event::Held(key, outcome) => self.held(&key, &outcome),
         }
     }
 

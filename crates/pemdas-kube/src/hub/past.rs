@@ -190,6 +190,12 @@ impl Hub {
             self.forget(&name);
             return;
         }
+        // Its account went first. Without instances nothing is left to be done as it.
+        if loaded.withheld && !loaded.report.is_held() {
+            self.forget(&name);
+            self.prune(&name, BTreeSet::new(), 0);
+            return;
+        }
         loaded.is_gone();
         for id in self.instances.of_blueprint(&name) {
             if self.instances.get(id).is_some_and(|it| it.world.root.uid == live.uid) {
@@ -209,6 +215,7 @@ impl Hub {
             self.end(id);
         }
         self.release(name, &BTreeSet::new());
+        self.report_soon();
         self.beside.metrics.forget(&name.to_string());
         if !self.blueprints.values().any(|it| it.identity == loaded.identity) {
             self.clients.forget(&loaded.identity);
@@ -252,6 +259,8 @@ impl Hub {
 
     /// Revisions of these blueprints are there: what is left of those that are gone is looked after.
     pub(super) fn remains(&mut self, found: Vec<(BlueprintName, String)>) {
+        self.knows_remains = true;
+        self.report_soon();
         for (name, account) in found {
             if self.blueprints.contains_key(&name) {
                 continue;

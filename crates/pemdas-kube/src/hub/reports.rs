@@ -17,7 +17,7 @@ use super::{
     owners::Rival,
     views::{Purpose, Views},
 };
-use crate::{call, compile::Problem, identity::Identity, resource::Resource};
+use crate::{call, compile, identity::Identity, metrics::Problem, resource::Resource};
 
 /// The annotation in which people find what became of the blueprint.
 pub(crate) const STATUS_ANNOTATION: &str = "pemdas.dev/status";
@@ -28,7 +28,7 @@ pub(crate) const BLUEPRINT_FINALIZER: &str = "pemdas.dev/blueprint";
 /// How long changes of how a blueprint is are gathered.
 const REPORT_AFTER: Duration = Duration::from_secs(1);
 /// How long until a report that failed is tried again.
-const REPORT_AGAIN: Duration = Duration::from_secs(5);
+pub(super) const REPORT_AGAIN: Duration = Duration::from_secs(5);
 /// For how many reports what another process told is left standing, at most: some minute.
 const PATIENCE: u32 = 60;
 /// How many problems are told on the ConfigMap.
@@ -87,9 +87,14 @@ impl Report {
     }
 
     /// Whether people were told of these problems already.
-    pub(super) fn has(&self, problems: &[Problem]) -> bool {
+    pub(super) fn has(&self, problems: &[compile::Problem]) -> bool {
         let shown: Vec<_> = problems.iter().take(MAX_PROBLEMS).collect();
         self.told.as_ref().is_some_and(|it| it[0]["problems"] == json!(shown))
+    }
+
+    /// Whether the ConfigMap is held, as far as was told: there are instances.
+    pub(super) fn is_held(&self) -> bool {
+        self.told.as_ref().is_none_or(|it| it[1] != false)
     }
 
     /// Whether people were told that this revision runs.
@@ -133,6 +138,20 @@ impl Loaded {
     fn is_other(&self) -> bool {
         let other = |it: &Running| !self.report.names(&it.revision.name);
         self.running.as_ref().is_some_and(other) || !self.report.has(&self.problems)
+    }
+
+    /// How much there is of what keeps it from running as its author wants it.
+    fn problem_counts(&self, suspended: bool) -> [(Problem, usize); 5] {
+        let errors = self.problems.iter().filter(|it| it.error).count();
+        let upcoming = self.upcoming.iter().flat_map(|it| it.waits()).count();
+        let paused = self.rolling.told().is_some_and(|it| !it["paused"].is_null());
+        [
+            (Problem::errors, errors),
+            (Problem::crds, self.definitions.len() + upcoming),
+            (Problem::permissions, self.missing.len()),
+            (Problem::rollout_paused, usize::from(paused)),
+            (Problem::suspended, usize::from(suspended)),
+        ]
     }
 
     fn status(&self, tally: Tally, rivals: Option<&BTreeMap<String, String>>) -> Value {
@@ -230,6 +249,11 @@ impl Hub {
             let held = (tally.total > 0 || unknown) && !own && !mutant!(BlueprintUnheld);
             // Neither put on nor taken off.
             let held = if brake.is_some() { live.finalizers.contains(BLUEPRINT_FINALIZER) } else { held };
+            self.beside.metrics.stands(
+                &name.to_string(),
+                &loaded.problem_counts(brake.is_some()),
+                self.instances.not_ready_since(name),
+            );
             let wanted = json!([status, held, published]);
             if loaded.report.writing || loaded.report.told.as_ref() == Some(&wanted) {
                 continue;
@@ -261,6 +285,19 @@ impl Hub {
         }
         if waits {
             self.report_soon();
+        }
+        self.hold_permissions();
+    }
+
+    /// Whether a blueprint has instances, or may have some that were not seen yet; nothing if that is not known.
+    pub(super) fn has_instances(&self, name: &BlueprintName) -> Option<bool> {
+        let Some(loaded) = self.blueprints.get(name) else {
+            return (self.knows_blueprints() && self.knows_remains).then_some(false);
+        };
+        let (tally, _) = self.instances.tally(name);
+        match tally.total {
+            0 => has_seen_all(&self.views, name, loaded).then_some(false),
+            _ => Some(true),
         }
     }
 

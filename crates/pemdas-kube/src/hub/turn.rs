@@ -8,7 +8,7 @@ use pemdas_core::{
 
 use super::{Hub, InstanceId, instances::Standing, past::revision_of, runway::Permit};
 use crate::metrics::Outcome;
-use pemdas_core::world::{Fact, Sight};
+use pemdas_core::world::{Fact, Sight, World};
 
 /// When to try again if the evaluator takes no more questions, in milliseconds.
 const LATER: u64 = 100;
@@ -63,6 +63,7 @@ impl Hub {
 
     /// Carries out the last decision, which has no open question.
     fn act(&mut self, id: InstanceId) {
+        let now = self.clock.now();
         // Held until its writes are sent, which have places of their own.
         let place = self.leaves_its_place(id);
         let Some(instance) = self.instances.get_mut(id) else { return };
@@ -93,6 +94,10 @@ impl Hub {
         instance.judged |= instance.world.kinds.values().all(|it| it.sight != Sight::Unsynced);
         let was = instance.standing.replace(standing);
         let changed = was != Some(standing);
+        instance.not_ready_since = match standing {
+            Standing::Ready | Standing::Suspended => None,
+            _ => instance.not_ready_since.or_else(|| Some(lost_readiness(&instance.world).unwrap_or(now))),
+        };
         let blueprint = instance.blueprint.to_string();
         let old_wake = std::mem::replace(&mut instance.wake, wake);
         if old_wake != wake {
@@ -121,6 +126,14 @@ impl Hub {
             self.rest_soon(id);
         }
     }
+}
+
+/// Since when a root says that it is not ready, in milliseconds since 1970: another process may have seen that.
+fn lost_readiness(world: &World) -> Option<u64> {
+    let conditions = world.root.live.as_ref()?.body.pointer("/status/conditions")?.as_array()?;
+    let ready = conditions.iter().find(|it| it["type"] == "Ready" && it["status"] == "False")?;
+    let at: jiff::Timestamp = ready["lastTransitionTime"].as_str()?.parse().ok()?;
+    u64::try_from(at.as_millisecond()).ok()
 }
 
 /// What a turn came to, for those who count.

@@ -9,7 +9,12 @@ use std::{
 use pemdas_core::world::{KindKey, Live, ObjectKey, ROOT_LABEL, Sight};
 use tokio::{sync::mpsc, task::AbortHandle};
 
-use super::{Event, Hub, blueprints::BlueprintName, lookouts::Lookout};
+use super::{
+    Event, Hub,
+    blueprints::BlueprintName,
+    holds::{PERMISSIONS, PERMISSIONS_LABEL},
+    lookouts::Lookout,
+};
 use crate::{
     door::{Door, Shares},
     identity::Identity,
@@ -40,6 +45,8 @@ pub(super) enum Purpose {
     Namespaces,
     /// ServiceAccounts, which say who may act as them.
     Accounts,
+    /// Roles, bindings and accounts that belong to a blueprint.
+    Permissions,
     /// What blueprints speak of.
     Objects,
 }
@@ -204,25 +211,29 @@ impl Hub {
             places.push(None);
         }
         let own = [
-            (Purpose::Accounts, "ServiceAccount"),
-            (Purpose::Ledgers, "Secret"),
-            (Purpose::Blueprints, "ConfigMap"),
+            (Purpose::Accounts, "v1", "ServiceAccount"),
+            (Purpose::Ledgers, "v1", "Secret"),
+            (Purpose::Blueprints, "v1", "ConfigMap"),
         ];
-        for (purpose, kind) in own {
-            for place in &places {
-                self.watch_own_in(purpose, kind, place.clone());
+        let permissions = PERMISSIONS.map(|(api_version, kind)| (Purpose::Permissions, api_version, kind));
+        for (purpose, api_version, kind) in own.into_iter().chain(permissions) {
+            let namespaced = Resource::built_in(api_version, kind).is_some_and(|it| it.namespaced);
+            // Whoever looks in some namespaces only may not see what belongs to none.
+            for place in places.iter().filter(|it| namespaced || it.is_none()) {
+                self.watch_own_in(purpose, api_version, kind, place.clone());
             }
         }
     }
 
-    fn watch_own_in(&mut self, purpose: Purpose, kind: &str, place: Option<String>) {
-        let id = self.views.add(&Identity::Pemdas, purpose, "v1", KindKey::new("v1", kind), place);
+    fn watch_own_in(&mut self, purpose: Purpose, api_version: &str, kind: &str, place: Option<String>) {
+        let key = KindKey::new(api_version, kind);
+        let id = self.views.add(&Identity::Pemdas, purpose, api_version, key, place);
         if let Some(view) = self.views.all.get_mut(&id) {
             view.door = match purpose {
                 Purpose::Accounts => Door::Accounts,
                 Purpose::Ledgers => Door::Ledgers(self.settings.keys.seal.clone()),
                 Purpose::Blueprints => Door::Blueprints(Shares::default()),
-                Purpose::Namespaces | Purpose::Objects => Door::Open,
+                Purpose::Namespaces | Purpose::Permissions | Purpose::Objects => Door::Open,
             };
         }
         self.find(id);
@@ -232,7 +243,7 @@ impl Hub {
     pub(super) fn watch_ledgers(&mut self, namespace: &str) {
         let watched = self.views.all.values().any(|it| it.purpose == Purpose::Ledgers && it.shows(namespace));
         if !watched {
-            self.watch_own_in(Purpose::Ledgers, "Secret", Some(namespace.to_owned()));
+            self.watch_own_in(Purpose::Ledgers, "v1", "Secret", Some(namespace.to_owned()));
         }
     }
 
@@ -290,10 +301,11 @@ impl Hub {
         let labels = match view.purpose {
             Purpose::Blueprints => Some(BLUEPRINT_LABEL.to_owned()),
             Purpose::Ledgers => Some(LEDGER_LABEL.to_owned()),
+            Purpose::Permissions => Some(PERMISSIONS_LABEL.to_owned()),
             Purpose::Namespaces | Purpose::Accounts | Purpose::Objects => None,
         };
-        let metadata_only =
-            view.metadata_only || matches!(view.purpose, Purpose::Namespaces | Purpose::Accounts);
+        let metadata_only = view.metadata_only
+            || matches!(view.purpose, Purpose::Namespaces | Purpose::Accounts | Purpose::Permissions);
         let watched = Watched {
             resource,
             namespace: view.namespace.clone(),
@@ -434,6 +446,7 @@ impl Hub {
             Purpose::Ledgers => self.ledger_seen(live),
             Purpose::Namespaces => self.namespace_seen(live),
             Purpose::Accounts => self.account_seen(live, old.as_deref()),
+            Purpose::Permissions => self.report_soon(),
             Purpose::Objects => self.object_seen(id, live, old.as_deref()),
         }
     }
@@ -448,7 +461,7 @@ impl Hub {
                 self.look_for_room(id);
             }
             (Purpose::Ledgers, Some(old)) => self.ledger_gone(&old),
-            (Purpose::Namespaces, _) => {}
+            (Purpose::Namespaces | Purpose::Permissions, _) => {}
             (Purpose::Accounts, old) => old.iter().for_each(|it| self.account_gone(it)),
             (_, old) => self.object_gone(id, key, version, old.as_deref()),
         }
@@ -462,7 +475,7 @@ impl Hub {
             Purpose::Ledgers => self.ledgers_listed(),
             Purpose::Blueprints => self.look_for_remains(),
             Purpose::Accounts => self.accounts_listed(),
-            Purpose::Namespaces => {}
+            Purpose::Namespaces | Purpose::Permissions => {}
             // What was passed over while nothing was known of its objects is looked at again.
             Purpose::Objects => users.iter().for_each(|it| self.begin_passed_over(it)),
         }

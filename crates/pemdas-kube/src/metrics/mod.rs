@@ -32,6 +32,10 @@ pub struct Metrics {
     evaluations_waiting: Family<NamespaceLabels, Gauge>,
     evaluations_refused: Family<NamespaceLabels, Gauge>,
     evaluations_slowed: Family<NamespaceLabels, Gauge>,
+    events: Family<EventLabels, Counter>,
+    repairs: Family<BlueprintLabels, Counter>,
+    problems: Family<ProblemLabels, Gauge>,
+    not_ready_since: Family<BlueprintLabels, Gauge>,
 }
 
 /// What one pass over an instance came to.
@@ -72,6 +76,50 @@ pub enum InstanceState {
     deleting,
     /// A human said that nothing is written for it.
     suspended,
+}
+
+/// What keeps a blueprint from running as its author wants it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelValue)]
+#[allow(non_camel_case_types, reason = "they are values of a label, written as such values are")]
+pub enum Problem {
+    /// Errors in it: the last good revision runs, if there is one.
+    errors,
+    /// CRDs that are not served as it wants them.
+    crds,
+    /// Permissions that its account, or Pemdas, lacks.
+    permissions,
+    /// The rollout of its revision is paused.
+    rollout_paused,
+    /// A human said that nothing is written for it.
+    suspended,
+}
+
+impl Problem {
+    const ALL: [Self; 5] =
+        [Self::errors, Self::crds, Self::permissions, Self::rollout_paused, Self::suspended];
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelValue)]
+enum EventType {
+    Normal,
+    Warning,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct EventLabels {
+    reason: String,
+    r#type: EventType,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct BlueprintLabels {
+    blueprint: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ProblemLabels {
+    blueprint: String,
+    problem: Problem,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -126,6 +174,10 @@ impl Metrics {
             evaluations_waiting: Family::default(),
             evaluations_refused: Family::default(),
             evaluations_slowed: Family::default(),
+            events: Family::default(),
+            repairs: Family::default(),
+            problems: Family::default(),
+            not_ready_since: Family::default(),
         };
         let mut registry = Registry::with_prefix("pemdas");
         registry.register("reconciles", "Passes over an instance", metrics.reconciles.clone());
@@ -143,6 +195,22 @@ impl Metrics {
             "events_dropped",
             "Events that were not sent, to spare the API server",
             metrics.events_dropped.clone(),
+        );
+        registry.register(
+            "events",
+            "Events by their reason, those that were not sent too",
+            metrics.events.clone(),
+        );
+        registry.register("repairs", "Changes by others that were put right", metrics.repairs.clone());
+        registry.register(
+            "blueprint_problems",
+            "What keeps a blueprint from running as its author wants it, by kind",
+            metrics.problems.clone(),
+        );
+        registry.register(
+            "not_ready_since_timestamp_seconds",
+            "Since when the instance of a blueprint that is not ready for longest is not; 0 if all are ready",
+            metrics.not_ready_since.clone(),
         );
         let shares = [
             (
@@ -209,9 +277,36 @@ impl Metrics {
         ] {
             self.instances.remove(&InstanceLabels { blueprint: blueprint.to_owned(), state });
         }
+        for problem in Problem::ALL {
+            self.problems.remove(&ProblemLabels { blueprint: blueprint.to_owned(), problem });
+        }
+        let labels = BlueprintLabels { blueprint: blueprint.to_owned() };
+        self.repairs.remove(&labels);
+        self.not_ready_since.remove(&labels);
         for result in [Outcome::unchanged, Outcome::acted, Outcome::failed] {
             self.reconciles.remove(&ReconcileLabels { blueprint: blueprint.to_owned(), result });
         }
+    }
+
+    /// Something was told.
+    pub fn told(&self, reason: &str, warning: bool) {
+        let kind = if warning { EventType::Warning } else { EventType::Normal };
+        self.events.get_or_create(&EventLabels { reason: reason.to_owned(), r#type: kind }).inc();
+    }
+
+    /// What somebody else changed was put right.
+    pub fn repaired(&self, blueprint: &str) {
+        self.repairs.get_or_create(&BlueprintLabels { blueprint: blueprint.to_owned() }).inc();
+    }
+
+    /// How it stands with a blueprint: how much there is of each problem, and since when, in seconds, an instance is not ready.
+    pub fn stands(&self, blueprint: &str, problems: &[(Problem, usize)], not_ready_since: Option<i64>) {
+        for (problem, count) in problems {
+            let labels = ProblemLabels { blueprint: blueprint.to_owned(), problem: *problem };
+            self.problems.get_or_create(&labels).set(i64::try_from(*count).unwrap_or(i64::MAX));
+        }
+        let labels = BlueprintLabels { blueprint: blueprint.to_owned() };
+        self.not_ready_since.get_or_create(&labels).set(not_ready_since.unwrap_or(0));
     }
 
     /// Whether this process leads.
@@ -264,7 +359,7 @@ impl Metrics {
 
 #[cfg(test)]
 mod tests {
-    use super::{Evaluated, InstanceState, Metrics, Outcome, Used};
+    use super::{Evaluated, InstanceState, Metrics, Outcome, Problem, Used};
 
     #[test]
     fn what_is_counted_can_be_read() {
@@ -280,8 +375,15 @@ mod tests {
         metrics.shared(&[("n".to_owned(), used)].into());
         metrics.moved("n/one", None, Some(InstanceState::reconciling));
         metrics.moved("n/one", Some(InstanceState::reconciling), Some(InstanceState::ready));
+        metrics.told("Stalled", true);
+        metrics.repaired("n/one");
+        metrics.stands("n/one", &[(Problem::crds, 2)], Some(1_700_000_000));
         let text = metrics.text();
         for line in [
+            "pemdas_events_total{reason=\"Stalled\",type=\"Warning\"} 1",
+            "pemdas_repairs_total{blueprint=\"n/one\"} 1",
+            "pemdas_blueprint_problems{blueprint=\"n/one\",problem=\"crds\"} 2",
+            "pemdas_not_ready_since_timestamp_seconds{blueprint=\"n/one\"} 1700000000",
             "pemdas_reconciles_total{blueprint=\"n/one\",result=\"acted\"} 2",
             "pemdas_evaluations_total{result=\"killed\"} 1",
             "pemdas_memo_hits_total 5",

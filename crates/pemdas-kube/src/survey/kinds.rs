@@ -23,6 +23,8 @@ pub struct Served {
     pub singular: String,
     /// Its short names.
     pub short: Vec<String>,
+    /// Whether its objects can be listed and deleted.
+    pub listed: bool,
 }
 
 impl Served {
@@ -112,6 +114,7 @@ fn read(document: &Value) -> Vec<Served> {
             for found in list(&version, "resources") {
                 let kind = text(&found["responseKind"], "kind");
                 let short = list(&found, "shortNames");
+                let verbs = list(&found, "verbs");
                 let parts = list(&found, "subresources");
                 kinds.push(Served {
                     resource: Resource {
@@ -124,6 +127,7 @@ fn read(document: &Value) -> Vec<Served> {
                         has_status: parts.iter().any(|it| it["subresource"] == "status"),
                     },
                     singular: text(&found, "singularResource"),
+                    listed: ["list", "delete"].iter().all(|it| verbs.iter().any(|verb| verb == it)),
                     short: short.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
                 });
             }

@@ -1,4 +1,4 @@
-//! A cluster read by a person's command: what is asked for, once, and nothing is ever written.
+//! A cluster read by a person's command: what is asked for, once. Nothing is written, but for orphans that a person has deleted.
 //!
 //! The operator watches; whoever explains or plans looks once, with their own rights. What may not be read is told apart from what
 //! is not there, because the two mean different things to whoever decides on it.
@@ -13,14 +13,16 @@ use kube::{
 };
 use pemdas_core::{
     blueprint::Blueprint,
+    crd::install::Policy,
     graph::OWN_ROOT,
-    world::{LedgerFact, Live, Seal},
+    world::{LedgerFact, Live, ONCE_FINALIZER, Seal, WriteOutcome},
 };
 use serde_json::{Value, json};
 
 pub use kinds::{Kinds, Served};
 
 use crate::{
+    call,
     connect::{Connection, Trouble},
     files::{self, Unreadable},
     hub, key,
@@ -86,6 +88,12 @@ impl Found {
     #[must_use]
     pub fn mentions(&self, words: &str) -> bool {
         self.files.as_ref().map_or(true, |files| files.values().any(|text| text.contains(words)))
+    }
+
+    /// Who makes the CRDs of its kinds.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        hub::policy(&self.live)
     }
 
     /// The ConfigMap in messages.
@@ -250,6 +258,32 @@ impl Survey {
         tokio::time::timeout(PATIENCE, key::look(&self.connection.client, namespace)).await.ok().flatten()
     }
 
+    /// The keys of the operator's seals; where they may not be read, nothing is verified.
+    pub async fn seal(&self, namespace: &str) -> Seal {
+        let asked = key::look_for_seals(&self.connection.client, namespace);
+        tokio::time::timeout(PATIENCE, asked).await.unwrap_or_default()
+    }
+
+    /// Deletes an object that is left of an instance, as it was seen: the one thing that is ever written, because a person said so.
+    /// Our own finalizer, which holds it for an operator that does not look after it any more, goes first.
+    ///
+    /// # Errors
+    /// In words, if it is another one by now, or may not be deleted.
+    pub async fn delete_orphan(&self, resource: &Resource, live: &Live) -> Result<(), String> {
+        let client = &self.connection.client;
+        let mut version = live.resource_version;
+        if live.finalizers.contains(ONCE_FINALIZER) {
+            match call::release(client, resource, live, false).await.outcome {
+                WriteOutcome::Done(newer) => version = newer,
+                other => return not_written(&other),
+            }
+        }
+        if live.terminating {
+            return Ok(());
+        }
+        not_written(&call::delete(client, resource, &live.key, &live.uid, version).await.outcome)
+    }
+
     fn api(&self, resource: &Resource, namespace: Option<&str>) -> Api<DynamicObject> {
         match namespace.filter(|it| resource.namespaced && !it.is_empty()) {
             Some(namespace) => {
@@ -285,6 +319,15 @@ impl Survey {
     async fn asked<T>(&self, call: impl Future<Output = Result<T, kube::Error>>) -> Result<T, Trouble> {
         let answer = tokio::time::timeout(PATIENCE, call).await;
         answer.map_err(|_| self.connection.too_slow(PATIENCE))?.map_err(|it| self.connection.trouble(&it))
+    }
+}
+
+/// Why something was not written, in words.
+fn not_written(outcome: &WriteOutcome) -> Result<(), String> {
+    match outcome {
+        WriteOutcome::Done(_) | WriteOutcome::Deleted(_) => Ok(()),
+        WriteOutcome::Refused(why) => Err(why.to_string()),
+        WriteOutcome::Lost => Err("the cluster did not answer".to_owned()),
     }
 }
 

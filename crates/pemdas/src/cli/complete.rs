@@ -60,6 +60,14 @@ fn for_kubectl(words: Vec<OsString>) {
     crate::terminal::hand_over(&format!("{text}:{}\n", if goes_on { 6 } else { 4 }));
 }
 
+/// KIND.
+pub(super) fn kinds() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let kinds = asked(async |survey| Some(words(&survey.kinds().await.ok()?))).unwrap_or_default();
+        beginning(kinds, &current.to_string_lossy())
+    })
+}
+
 /// KIND/NAME, or KIND.
 pub(super) fn objects() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| named(&current.to_string_lossy(), true))

@@ -11,6 +11,7 @@ mod extras;
 mod graph;
 mod import;
 mod init;
+mod orphans;
 mod plan;
 mod rbac;
 mod run;
@@ -53,6 +54,7 @@ enum Command {
     Graph(graph::Graph),
     Import(import::Import),
     Init(init::Init),
+    Orphans(orphans::Orphans),
     Run(run::Run),
     Plan(plan::Plan),
     Test(test::Test),
@@ -101,6 +103,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Graph(graph) => graph.run(arguments.color),
         Command::Import(import) => import.run(arguments.color),
         Command::Init(init) => init.run(arguments.color),
+        Command::Orphans(orphans) => orphans.run(),
         Command::Run(run) => run.run(arguments.color),
         Command::Plan(plan) => plan.run(arguments.color),
         Command::Test(test) => test.run(arguments.color),

@@ -12,7 +12,7 @@ use pemdas_core::{
     kube_types::format,
     rights::{Rights, Served, Setting},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Outcome, could_not_run, import::name, one_blueprint};
 use crate::{
@@ -211,7 +211,5 @@ impl Rbac {
 }
 
 fn list(whom: &Whom, roles: &[Role]) -> String {
-    let objects: Vec<Value> =
-        std::iter::once(whom.service_account()).chain(roles.iter().flat_map(Role::objects)).collect();
-    format!("{:#}\n", json!({ "apiVersion": "v1", "kind": "List", "items": objects }))
+    format!("{:#}\n", json!({ "apiVersion": "v1", "kind": "List", "items": whom.objects(roles) }))
 }

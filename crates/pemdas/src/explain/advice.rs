@@ -1,6 +1,6 @@
 //! What a human can do about a reason. Reasons are sentences of the core, the same in a status and when they are computed.
 
-use pemdas_core::ledger::Slot;
+use pemdas_core::{crd::install::Policy, ledger::Slot};
 use serde_json::Value;
 
 use super::{Instance, Node};
@@ -175,7 +175,7 @@ pub(super) fn of_going_blueprint(name: &str, left: &[String], told: &Value) -> S
 }
 
 /// What can be done about a blueprint.
-pub(super) fn of_blueprint(name: &str, account: &str, told: &Value) -> Vec<String> {
+pub(super) fn of_blueprint(name: &str, account: &str, policy: Policy, told: &Value) -> Vec<String> {
     let list = |field: &str| told.get(field).and_then(Value::as_array).map_or(0, Vec::len);
     let mut advice = Vec::new();
     if told.is_null() {
@@ -187,6 +187,17 @@ pub(super) fn of_blueprint(name: &str, account: &str, told: &Value) -> Vec<Strin
         advice.push(format!("mend the blueprint {name}; `pemdas check` shows the places"));
     }
     advice.extend(of_refused(name, told));
+    let served = told.get("definitions").and_then(Value::as_object).into_iter().flatten();
+    for (crd, why) in served {
+        let why = why.as_str().unwrap_or_default();
+        // That one only the contract checks something is no fault.
+        if !told.pointer("/upcoming/refused").is_some_and(|it| it.get(crd).is_some())
+            && !why.contains(" the blueprint ")
+            && why.contains("only the API server checks it")
+        {
+            advice.push(format!("the CRD {crd} differs from what {name} wants ({why}): {}", policy.advice()));
+        }
+    }
     if list("missing") > 0 {
         advice.push(format!("allow the ServiceAccount {account} what is missing"));
     }

@@ -60,7 +60,7 @@ impl<'a> Explainer<'a> {
         let blueprint = Some(&live).filter(|it| it.key.kind == map).and_then(|it| Found::read(it.clone()));
         if let Some(found) = &blueprint {
             let account = found.account.to_string();
-            let mut advice = advice::of_blueprint(&found.title(), &account, &found.told);
+            let mut advice = advice::of_blueprint(&found.title(), &account, found.policy(), &found.told);
             if live.terminating {
                 let left = self.instances_of(found)?;
                 advice.insert(0, advice::of_going_blueprint(&found.title(), &left, &found.told));

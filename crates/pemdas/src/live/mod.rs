@@ -9,7 +9,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use pemdas_core::suggest;
+use pemdas_core::{suggest, world::Seal};
 use pemdas_kube::{
     connect::{Connection, Trouble},
     survey::{Kinds, Served, Survey},
@@ -87,6 +87,11 @@ impl Session {
     /// The key of the operator's digests, where it may be read.
     pub(crate) fn key(&self) -> Option<Vec<u8>> {
         self.ask(async |survey| survey.key(&self.operator).await)
+    }
+
+    /// The keys of the operator's seals, where they may be read.
+    pub(crate) fn seal(&self) -> Seal {
+        self.ask(async |survey| survey.seal(&self.operator).await)
     }
 
     /// The kinds that the cluster serves.

@@ -7,7 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use pemdas_core::{
     program::{Program, Revision},
     rights::{
-        Reach, Right, Rights, Rule, Served, Setting, consent::BLUEPRINTS_ANNOTATION, is_given, rights, rules,
+        Reach, Right, Rights, Rule, Served, Setting,
+        consent::BLUEPRINTS_ANNOTATION,
+        hold::{PERMISSIONS_ANNOTATION, PERMISSIONS_LABEL},
+        is_given, rights, rules,
     },
 };
 use serde_json::{Value, json};
@@ -121,8 +124,24 @@ impl Whom {
         within
     }
 
+    /// What says that something belongs to the blueprint.
+    fn belongs(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
+    /// The account, its roles and their bindings, as they are applied.
+    pub(crate) fn objects(&self, roles: &[Role]) -> Vec<Value> {
+        let mut objects: Vec<_> =
+            std::iter::once(self.service_account()).chain(roles.iter().flat_map(Role::objects)).collect();
+        for object in &mut objects {
+            object["metadata"]["labels"][PERMISSIONS_LABEL] = json!("");
+            object["metadata"]["annotations"][PERMISSIONS_ANNOTATION] = json!(self.belongs());
+        }
+        objects
+    }
+
     /// The account, which says that the blueprint may act as it.
-    pub(crate) fn service_account(&self) -> Value {
+    fn service_account(&self) -> Value {
         json!({
             "apiVersion": "v1", "kind": "ServiceAccount",
             "metadata": {
@@ -135,7 +154,7 @@ impl Whom {
 
 impl Role {
     /// The role and its binding, as they are applied.
-    pub(crate) fn objects(&self) -> Vec<Value> {
+    fn objects(&self) -> Vec<Value> {
         let api_version = "rbac.authorization.k8s.io/v1";
         let kind = self.kind();
         let mut metadata = json!({ "name": self.name });

@@ -1,8 +1,10 @@
 //! Roles as people read them: a line for each rule, with the nodes that need it.
 
-use std::fmt::Write as _;
-
-use pemdas_core::rights::{Rule, consent::BLUEPRINTS_ANNOTATION};
+use pemdas_core::rights::{
+    Rule,
+    consent::BLUEPRINTS_ANNOTATION,
+    hold::{PERMISSIONS_ANNOTATION, PERMISSIONS_LABEL},
+};
 
 use super::{AGGREGATED, Role, Whom};
 
@@ -11,40 +13,48 @@ const WIDTH: usize = 128;
 
 /// The account and its roles, as YAML.
 pub(crate) fn manifest(whom: &Whom, blueprint: &str, roles: &[Role]) -> String {
+    let belongs = scalar(&whom.belongs());
     let mut documents = vec![format!(
         "# The account says that this blueprint may act as it.\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  \
-         name: {}\n  namespace: {}\n  annotations: {{ {BLUEPRINTS_ANNOTATION}: {} }}\n",
+         name: {}\n  namespace: {}\n  labels: {{ {PERMISSIONS_LABEL}: \"\" }}\n  \
+         annotations: {{ {BLUEPRINTS_ANNOTATION}: {}, {PERMISSIONS_ANNOTATION}: {belongs} }}\n",
         scalar(&whom.account),
         scalar(&whom.namespace),
         scalar(&whom.name),
     )];
-    documents.extend(roles.iter().flat_map(documents_of));
+    documents.extend(roles.iter().flat_map(|it| documents_of(it, &belongs)));
     format!(
         "# What the blueprint `{blueprint}` may do: everything that Pemdas does for it is done as this account.\n\
-         # `pemdas rbac` wrote it, from the blueprint alone; each rule has the nodes that need it.\n{}",
+         # `pemdas rbac` wrote it, from the blueprint alone; each rule has the nodes that need it. The label has Pemdas keep\n\
+         # all of this until the last instance is gone.\n{}",
         documents.join("---\n")
     )
 }
 
-/// A role and its binding.
-fn documents_of(role: &Role) -> Vec<String> {
+/// A role and its binding, and the blueprint that they belong to.
+fn documents_of(role: &Role, belongs: &str) -> Vec<String> {
     let (kind, name) = (role.kind(), scalar(&role.name));
     let namespace =
-        role.namespace.as_ref().map(|it| format!(", namespace: {}", scalar(it))).unwrap_or_default();
+        role.namespace.as_ref().map(|it| format!("\n  namespace: {}", scalar(it))).unwrap_or_default();
+    let metadata = |labels: &str| {
+        format!(
+            "metadata:\n  name: {name}{namespace}\n  labels: {{ {PERMISSIONS_LABEL}: \"\"{labels} }}\n  \
+             annotations: {{ {PERMISSIONS_ANNOTATION}: {belongs} }}\n"
+        )
+    };
     let head = |kind: &str| format!("apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\n");
     let mut text = format!("# {}\n{}", role.about, head(kind));
-    let _ = match role.account {
-        Some(_) => writeln!(text, "metadata: {{ name: {name}{namespace} }}"),
-        None => writeln!(text, "metadata:\n  name: {name}\n  labels: {{ {AGGREGATED}: \"true\" }}"),
-    };
+    let aggregated = if role.account.is_none() { format!(", {AGGREGATED}: \"true\"") } else { String::new() };
+    text.push_str(&metadata(&aggregated));
     text.push_str("rules:\n");
     role.rules.iter().for_each(|it| text.push_str(&rule(it)));
     let binding = role.account.as_ref().map(|(account_namespace, account)| {
         format!(
-            "{}metadata: {{ name: {name}{namespace} }}\n\
+            "{}{}\
              roleRef: {{ apiGroup: rbac.authorization.k8s.io, kind: {kind}, name: {name} }}\n\
              subjects: [{{ kind: ServiceAccount, name: {}, namespace: {} }}]\n",
             head(&format!("{kind}Binding")),
+            metadata(""),
             scalar(account),
             scalar(account_namespace),
         )

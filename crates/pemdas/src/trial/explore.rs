@@ -208,8 +208,16 @@ fn run(
     let mut message = goal.judge(&played);
     if twice && message.is_none() {
         let again = play(bench, script, seed, faults.to_vec())?;
-        if again.entries != played.entries {
-            message = Some("the same run was another one when it was repeated".to_owned());
+        let mut both = played.entries.iter().zip(&again.entries).enumerate();
+        let other = both.find(|(_, (one, two))| one != two);
+        message = other.map(|(at, (one, two))| {
+            format!(
+                "the same run was another one when it was repeated: request {at} was {one}, and then {two}"
+            )
+        });
+        if message.is_none() && again.entries.len() != played.entries.len() {
+            let (one, two) = (played.entries.len(), again.entries.len());
+            message = Some(format!("the same run had {one} requests, and {two} when it was repeated"));
         }
     }
     Ok(message.map(|message| {

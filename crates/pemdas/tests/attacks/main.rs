@@ -41,4 +41,6 @@ mod settling;
 mod space;
 mod squatting;
 mod templates;
+mod told;
 mod transport;
+mod uninstall;

@@ -97,8 +97,25 @@ fn a_bundle_is_all_that_a_blueprint_needs() {
     space.instance("Note", "one", &json!({ "value": "a", "where": space.name }));
     space.ready("Note", "one");
     until("nothing is missing", || space.told("blueprint").filter(|it| it["missing"] == json!([])));
-    space.delete(&space.kind("Note"), "one");
+    let role = format!("pemdas:{}:blueprint", space.name);
+    let whole = [
+        ("clusterrole", role.clone()),
+        ("clusterrolebinding", role.clone()),
+        ("clusterrole", role + ":operator"),
+    ];
+    for (kind, name) in &whole {
+        until(&format!("{kind} {name} is held"), || {
+            space.get(kind, name).filter(|it| it["metadata"]["finalizers"].is_array())
+        });
+    }
+    // All of it goes at once, with the instance.
+    space.kubectl(&["delete", "--wait=false", "-f", &file.path().to_string_lossy()]).unwrap();
     space.gone("configmap", "one");
+    space.gone("configmap", "blueprint");
+    space.gone("serviceaccount", "blueprint");
+    for (kind, name) in &whole {
+        space.gone(kind, name);
+    }
 }
 
 #[test]

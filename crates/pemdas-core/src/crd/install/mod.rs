@@ -20,6 +20,10 @@ use crate::digest::Digest;
 /// On a definition: who made it, and from what.
 pub const MAKER_ANNOTATION: &str = "pemdas.dev/made-by";
 
+/// The field manager of definitions: one for all blueprints and binaries, so that a newer one may change what an older
+/// one wrote. Whose a definition is, is written on it.
+pub const MANAGER: &str = "pemdas-definitions";
+
 /// Who makes the definitions of a blueprint's kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -112,11 +116,26 @@ pub fn published(draft: &Value, maker: &Maker) -> Value {
     with(draft, maker, json!({}))
 }
 
+impl Policy {
+    /// What a human can do about a definition that is not as it is wanted.
+    #[must_use]
+    pub fn advice(self) -> &'static str {
+        match self {
+            Self::Create => "undo the change of the CRD, or the one in the blueprint",
+            Self::Await => "apply the CRD as `pemdas bundle` or `pemdas crds` writes it",
+            Self::Publish => {
+                "apply the CRD that the annotation pemdas.dev/definitions of the ConfigMap holds"
+            }
+        }
+    }
+}
+
 /// What an apply that was refused because of other managers' fields means.
 #[must_use]
 pub fn contested(name: &str, message: &str) -> Verdict {
     Verdict::Refused(vec![format!(
-        "{name} was changed by somebody else, whose fields are left alone: {message}"
+        "{name} was changed by somebody else, whose fields are left alone: {message}. To hand it over, apply what `pemdas crds` \
+         writes with `kubectl apply --server-side --force-conflicts --field-manager={MANAGER}`"
     )])
 }
 
