@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(ledgers::read(&kept, &seal), LedgerFact::Unreadable);
         assert!(ledgers::place(&kept).is_some(), "it stands where a ledger is to be");
         let text = serde_json::to_string(&Ledger::default()).unwrap();
-        let made = seal.of(&[ledgers::LEDGER_TYPE, "n", "i", &text]);
+        let made = seal.of_ledger("n", "i", &text);
         let data = json!({ "ledger": STANDARD.encode(&text), "seal": STANDARD.encode(&made) });
         let genuine = object("Secret", "pemdas-ledger-i", &json!({ "data": data }));
         assert!(matches!(ledgers::read(&door.admit(genuine), &seal), LedgerFact::Present { .. }));

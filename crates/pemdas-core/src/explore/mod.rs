@@ -25,6 +25,7 @@ mod rename;
 mod sim;
 mod stage;
 mod subject;
+mod tenant;
 mod walk;
 mod zoo;
 

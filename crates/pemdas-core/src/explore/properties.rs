@@ -45,6 +45,11 @@ pub(super) fn deletion_survives(walks: u64) {
     explore("deletion", &of("diamond", diamond()), faults, (walks, 80), |_| {}, &gone);
 }
 
+pub(super) fn forgeries_move_nothing(walks: u64) {
+    super::tenant::a_forged_ledger_is_not_believed(&of("job", job()), walks);
+    super::tenant::what_another_tenant_forges_moves_nothing(&of("chain", chain()), walks);
+}
+
 #[cfg(test)]
 mod tests {
     use crate::explore::{laws::LAWS, zoo};
