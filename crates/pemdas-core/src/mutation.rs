@@ -117,6 +117,7 @@ mod switch {
         NoFreeze: "during a deletion the inventory is frozen",
         NoRemovalOrder: "everything is removed in reverse order",
         NoRepairWhileHeld: "behind a closed edge, deletion of what was last applied is repaired",
+        OlderKeysStay: "what an older key sealed is sealed anew when a human asks for it",
         OlderEdgesStay: "in a circle of mixed revisions, edges of the older ordinal give way",
         OnceEndsTheOrder: "a once that has ended passes the order of removal on",
         OnceWithoutFinalizer: "a once-object carries our finalizer until its end is recorded",

@@ -239,6 +239,16 @@ impl Cluster {
                 }
                 WriteOutcome::Done(self.store(live))
             }
+            Action::Seal { key, uid, resource_version, claim } => {
+                match self.checked(key, uid, Some(*resource_version)) {
+                    Err(refusal) => WriteOutcome::Refused(refusal),
+                    Ok(live) => {
+                        let mut live = (*live).clone();
+                        set_annotation(&mut live, CLAIM_ANNOTATION, Some(claim));
+                        WriteOutcome::Done(self.store(live))
+                    }
+                }
+            }
             Action::Finalize { uid, resource_version, finalizers } => {
                 let root = self.root.clone();
                 let live = match self.checked(&root, uid, Some(*resource_version)) {

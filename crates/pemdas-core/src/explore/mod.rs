@@ -22,6 +22,7 @@ mod laws;
 mod loss;
 mod properties;
 mod rename;
+mod rotation;
 mod sim;
 mod stage;
 mod subject;

@@ -50,6 +50,10 @@ pub(super) fn forgeries_move_nothing(walks: u64) {
     super::tenant::what_another_tenant_forges_moves_nothing(&of("chain", chain()), walks);
 }
 
+pub(super) fn keys_are_replaced(walks: u64) {
+    super::rotation::a_new_key_replaces_an_older_one(&of("job", job()), walks);
+}
+
 #[cfg(test)]
 mod tests {
     use crate::explore::{laws::LAWS, zoo};

@@ -164,7 +164,7 @@ impl Sim {
 
     /// Whose an object is, as seen from the instance.
     pub(super) fn owner(&self, live: &Live) -> Owner {
-        owner(live, &self.uid, &seal())
+        owner(live, &self.uid, &self.world.seal)
     }
 
     pub(super) fn program(&self) -> Option<&Program> {
@@ -345,7 +345,7 @@ impl Sim {
                     None => Some(ledger.clone()),
                     Some((text, made)) => {
                         let root = &self.world.root;
-                        seal().ledger(&root.key.namespace, &root.instance, text, made)
+                        self.world.seal.ledger(&root.key.namespace, &root.instance, text, made)
                     }
                 };
                 believed.map_or(LedgerFact::Unreadable, |it| LedgerFact::Present {

@@ -118,6 +118,9 @@ pub struct Claim {
     /// That it was Pemdas who wrote all this on this very object.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub seal: String,
+    /// Whether an older key sealed it than the one that seals now: not part of it, but known once it was verified.
+    #[serde(skip)]
+    pub older: bool,
 }
 
 impl Claim {
@@ -137,6 +140,16 @@ impl Claim {
         let bare = Self { seal: String::new(), ..self.clone() };
         let here = bare.object == place(object) || mutant!(CopiedClaims);
         here && seal.holds(&self.seal, &sealed_parts(instance, &object.kind, &bare.text()))
+    }
+
+    /// Whether the key that seals now made the seal of this claim, which is genuine.
+    fn is_of_current_key(&self, instance: &str, object: &ObjectKey, seal: &Seal) -> bool {
+        // Almost always there is one key only.
+        if !seal.has_older() {
+            return true;
+        }
+        let bare = Self { seal: String::new(), ..self.clone() };
+        seal.is_current(&self.seal, &sealed_parts(instance, &object.kind, &bare.text()))
     }
 
     /// Whether it names another object than the one on which it stands.
@@ -184,7 +197,10 @@ pub fn owner(object: &Live, instance: &str, seal: &Seal) -> Owner {
         Some(claim) if claim.is_of_another(&object.key) && !mutant!(CopiedClaims) => Owner::Nobody,
         Some(claim) if !claim.is_genuine(label, &object.key, seal) && !mutant!(ForgedClaims) => Owner::Forged,
         Some(claim) if label != instance => Owner::Another { uid: label.to_owned(), root: claim.root },
-        Some(claim) => Owner::Us(Box::new(claim)),
+        Some(mut claim) => {
+            claim.older = !claim.is_of_current_key(label, &object.key, seal);
+            Owner::Us(Box::new(claim))
+        }
         None => Owner::Forged,
     }
 }
@@ -249,6 +265,7 @@ mod tests {
             owned: false,
             attempt: None,
             seal: String::new(),
+            older: false,
         }
     }
 

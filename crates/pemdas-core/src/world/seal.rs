@@ -49,6 +49,12 @@ impl Seal {
         }
     }
 
+    /// Whether there are keys that only verify.
+    #[must_use]
+    pub fn has_older(&self) -> bool {
+        matches!(self, Self::Keys(keys) if keys.len() > 1)
+    }
+
     /// Whether a seal was made with the key that seals now, and not with an older one. Who has no key cannot tell.
     #[must_use]
     pub fn is_current(&self, seal: &str, parts: &[&str]) -> bool {
@@ -65,7 +71,8 @@ impl Seal {
     #[must_use]
     pub fn ledger(&self, namespace: &str, instance: &str, text: &str, seal: &str) -> Option<Ledger> {
         let genuine = self.holds(seal, &[LEDGER, namespace, instance, text]) || mutant!(ForgedLedgers);
-        genuine.then(|| serde_json::from_str(text).ok()).flatten()
+        let ledger: Ledger = serde_json::from_str(text).ok().filter(|_| genuine)?;
+        Some(Ledger { older: !self.is_current(seal, &[LEDGER, namespace, instance, text]), ..ledger })
     }
 }
 

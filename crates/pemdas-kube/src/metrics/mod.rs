@@ -14,7 +14,7 @@ use prometheus_client::{
 
 pub use requests::{CountRequests, Counted};
 
-use crate::compile::Used;
+use crate::{compile::Used, limits::Limits};
 
 /// All that is counted. Clones count together.
 #[derive(Debug, Clone)]
@@ -32,6 +32,7 @@ pub struct Metrics {
     evaluations_waiting: Family<NamespaceLabels, Gauge>,
     evaluations_refused: Family<NamespaceLabels, Gauge>,
     evaluations_slowed: Family<NamespaceLabels, Gauge>,
+    limits: Family<LimitLabels, Gauge>,
 }
 
 /// What one pass over an instance came to.
@@ -102,6 +103,11 @@ struct NamespaceLabels {
     namespace: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct LimitLabels {
+    limit: &'static str,
+}
+
 impl Default for Metrics {
     fn default() -> Self {
         Self::new()
@@ -126,6 +132,7 @@ impl Metrics {
             evaluations_waiting: Family::default(),
             evaluations_refused: Family::default(),
             evaluations_slowed: Family::default(),
+            limits: Family::default(),
         };
         let mut registry = Registry::with_prefix("pemdas");
         registry.register("reconciles", "Passes over an instance", metrics.reconciles.clone());
@@ -161,6 +168,7 @@ impl Metrics {
         for (name, help, family) in shares {
             registry.register(name, help, family.clone());
         }
+        registry.register("limits", "What there is to share, as the flags set it", metrics.limits.clone());
         metrics.registry = Arc::new(registry);
         metrics
     }
@@ -217,6 +225,14 @@ impl Metrics {
     /// Whether this process leads.
     pub fn leads(&self, leads: bool) {
         self.leading.set(i64::from(leads));
+    }
+
+    /// What there is to share.
+    pub fn limited(&self, limits: &Limits) {
+        for (limit, value) in limits.named() {
+            let labels = LimitLabels { limit };
+            self.limits.get_or_create(&labels).set(i64::try_from(value).unwrap_or(i64::MAX));
+        }
     }
 
     /// What namespaces used of the workers: nothing is told of others any more.

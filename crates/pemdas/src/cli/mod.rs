@@ -13,6 +13,7 @@ mod import;
 mod init;
 mod plan;
 mod rbac;
+mod reseal;
 mod run;
 mod test;
 
@@ -57,6 +58,7 @@ enum Command {
     Plan(plan::Plan),
     Test(test::Test),
     Rbac(rbac::Rbac),
+    Reseal(reseal::Reseal),
     Completions(extras::Completions),
     Man(extras::Man),
 }
@@ -105,6 +107,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Plan(plan) => plan.run(arguments.color),
         Command::Test(test) => test.run(arguments.color),
         Command::Rbac(rbac) => rbac.run(arguments.color),
+        Command::Reseal(reseal) => reseal.run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
     };

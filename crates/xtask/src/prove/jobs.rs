@@ -43,6 +43,7 @@ const AT_EVERY_POINT: &[&str] = &[
     "what_comes_back_is_deleted_with_a_pause",
     "objects_of_a_dead_root_are_left_and_taken_over_when_told",
     "a_forged_ledger_is_not_believed",
+    "a_new_key_replaces_an_older_one",
 ];
 
 /// Everything else: name, rounds, program, tests, what it is.
