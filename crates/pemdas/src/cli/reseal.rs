@@ -123,14 +123,14 @@ impl Reseal {
 fn end(it: &Progress) -> String {
     let Progress { instances, sealed, stuck, named, older_keys, .. } = it;
     if !older_keys {
-        return format!("{instances} instances, and the operator has no older key: nothing to seal");
+        return "the operator has no older key: nothing to seal".to_owned();
     }
+    let far = format!("{sealed} of {instances} instances are sealed with the new key");
     if *stuck == 0 {
-        return format!("{instances} instances are sealed with the new key");
+        return far;
     }
     format!(
-        "{sealed} of {instances} instances are sealed with the new key; {stuck} wait for something, which pemdas explain says ({}): \
-         keep the older key, and ask again later",
+        "{far}; {stuck} wait for something, which pemdas explain says ({}): keep the older key, and ask again later",
         named.join(", ")
     )
 }
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn what_is_left_is_named_and_says_to_keep_the_key() {
         let all = Progress { older_keys: true, instances: 3, sealed: 3, ..Progress::default() };
-        assert_eq!(end(&all), "3 instances are sealed with the new key");
+        assert_eq!(end(&all), "3 of 3 instances are sealed with the new key");
         let named = vec!["Db.example.com shop/one".to_owned()];
         let some = end(&Progress { sealed: 2, stuck: 1, named, ..all.clone() });
         assert!(

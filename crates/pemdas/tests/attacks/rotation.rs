@@ -104,7 +104,8 @@ fn a_key_is_replaced_as_the_page_says() {
 
     let said = shell.types(reseal);
     for (blueprint, count) in [("db", 1), ("task", TASKS)] {
-        let line = format!("{}/{blueprint}: {count} instances are sealed with the new key", space.name);
+        let line =
+            format!("{}/{blueprint}: {count} of {count} instances are sealed with the new key", space.name);
         assert!(said.contains(&line), "{said}");
     }
     all_ready();
