@@ -58,6 +58,17 @@ pub enum Action {
         /// Whether the claim goes too: the object stays and is nobody's.
         disown: bool,
     },
+    /// Write the same claim on an object anew, with the seal of the key that seals now.
+    Seal {
+        /// What.
+        key: ObjectKey,
+        /// The uid it must have.
+        uid: String,
+        /// The resourceVersion it must have.
+        resource_version: u64,
+        /// The claim.
+        claim: String,
+    },
     /// Read the object itself: what became of a write is not known.
     Look {
         /// What.
@@ -149,6 +160,13 @@ impl Action {
         Self::Release { key, uid, resource_version: live.resource_version, disown }
     }
 
+    /// Seal the claim of this object, as it was seen, anew.
+    #[must_use]
+    pub fn seal(live: &Live, claim: String) -> Self {
+        let (key, uid) = (live.key.clone(), live.uid.clone());
+        Self::Seal { key, uid, resource_version: live.resource_version, claim }
+    }
+
     /// The object that the action writes; nothing for what writes none, or only the root and the ledger.
     #[must_use]
     pub fn written(&self) -> Option<&ObjectKey> {
@@ -156,7 +174,8 @@ impl Action {
             Self::Create { key, .. }
             | Self::Change { key, .. }
             | Self::Delete { key, .. }
-            | Self::Release { key, .. } => Some(key),
+            | Self::Release { key, .. }
+            | Self::Seal { key, .. } => Some(key),
             _ => None,
         }
     }
@@ -169,6 +188,7 @@ impl Action {
             Self::Change { body, force, .. } => json!(["change", body, force]),
             Self::Delete { uid, .. } => json!(["delete", uid]),
             Self::Release { uid, disown, .. } => json!(["release", uid, disown]),
+            Self::Seal { uid, claim, .. } => json!(["seal", uid, claim]),
             Self::Status { status, .. } => json!(["status", timeless(status)]),
             Self::Finalize { finalizers, .. } => json!(["finalize", finalizers]),
             Self::Mark { memory, .. } => json!(["mark", memory]),

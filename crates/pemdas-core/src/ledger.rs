@@ -149,4 +149,7 @@ pub struct Ledger {
     /// Whether the nodes of the deletion are through, or skipped: only removal is left.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removing: bool,
+    /// Whether an older key sealed it than the one that seals now: not part of it.
+    #[serde(skip)]
+    pub older: bool,
 }

@@ -15,12 +15,11 @@ use pemdas_core::{
 };
 use serde_json::{Value, json};
 
-use crate::ledgers::{self, LEDGER_LABEL};
+use crate::{
+    ledgers::{self, LEDGER_LABEL},
+    limits::Limits,
+};
 
-/// How many blueprints of one namespace are kept.
-pub const MAX_BLUEPRINTS: usize = 200;
-/// How many bytes all of them have together.
-pub const MAX_BYTES: usize = 8 << 20;
 /// How many objects one page of a list has that is to be looked through.
 const PAGE: u32 = 25;
 /// The same of ServiceAccounts, of which only metadata is read.
@@ -50,6 +49,7 @@ pub struct Shares(Arc<Mutex<Counted>>);
 
 #[derive(Debug, Default)]
 struct Counted {
+    limits: Limits,
     /// By namespace and name: bytes.
     kept: BTreeMap<String, BTreeMap<String, usize>>,
     refused: BTreeMap<String, BTreeSet<String>>,
@@ -62,8 +62,9 @@ impl Counted {
     fn admit(&mut self, namespace: &str, name: &str, bytes: usize) -> bool {
         let kept = self.kept.entry(namespace.to_owned()).or_default();
         let before = kept.remove(name);
+        let Limits { blueprints, blueprint_bytes, .. } = self.limits;
         let room =
-            kept.len() < MAX_BLUEPRINTS && kept.values().sum::<usize>().saturating_add(bytes) <= MAX_BYTES;
+            kept.len() < blueprints && kept.values().sum::<usize>().saturating_add(bytes) <= blueprint_bytes;
         let refused = self.refused.entry(namespace.to_owned()).or_default();
         if room {
             kept.insert(name.to_owned(), bytes);
@@ -152,6 +153,12 @@ impl Door {
 }
 
 impl Shares {
+    /// Of so much.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self(Arc::new(Mutex::new(Counted { limits, ..Counted::default() })))
+    }
+
     /// A panic while it was held has left it whole: every change to it is a single step.
     fn counted(&self) -> MutexGuard<'_, Counted> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -185,8 +192,19 @@ mod tests {
     };
     use serde_json::{Value, json};
 
-    use super::{Counted, Door, Live, MAX_BLUEPRINTS, MAX_BYTES, Shares, is_too_much, size};
+    use super::{Counted, Door, Limits, Live, Shares, is_too_much, size};
     use crate::{ledgers, live};
+
+    const MAX_BLUEPRINTS: usize = 20;
+    const MAX_BYTES: usize = 8 << 20;
+
+    fn limits() -> Limits {
+        Limits { blueprints: MAX_BLUEPRINTS, blueprint_bytes: MAX_BYTES, ..Limits::default() }
+    }
+
+    fn counted() -> Counted {
+        Counted { limits: limits(), ..Counted::default() }
+    }
 
     fn object(kind: &str, name: &str, more: &Value) -> Live {
         let mut body = json!({ "metadata": {
@@ -199,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_namespace_has_so_many_blueprints_and_so_many_bytes() {
-        let mut counted = Counted::default();
+        let mut counted = counted();
         assert!((0..MAX_BLUEPRINTS).all(|it| counted.admit("n", &it.to_string(), 1)));
         assert!(!counted.admit("n", "more", 1) && counted.admit("other", "more", 1));
         assert!(counted.admit("n", "7", MAX_BYTES / 2), "one that is kept may grow");
@@ -210,7 +228,7 @@ mod tests {
 
     #[test]
     fn what_becomes_free_is_told_where_somebody_waits_for_it() {
-        let mut counted = Counted::default();
+        let mut counted = counted();
         let freed = |counted: &mut Counted| std::mem::take(&mut counted.freed);
         assert!(counted.admit("n", "a", MAX_BYTES) && !counted.admit("n", "b", 1));
         assert!(!freed(&mut counted));
@@ -228,7 +246,7 @@ mod tests {
 
     #[test]
     fn of_what_is_too_much_hardly_anything_is_kept() {
-        let door = Door::Blueprints(Shares::default());
+        let door = Door::Blueprints(Shares::new(limits()));
         let large =
             |name: &str| object("ConfigMap", name, &json!({ "data": { "main.ncl": "x".repeat(1_000_000) } }));
         let kept: Vec<_> = (0..200).map(|it| door.admit(large(&it.to_string()))).collect();
@@ -250,7 +268,7 @@ mod tests {
         assert_eq!(ledgers::read(&kept, &seal), LedgerFact::Unreadable);
         assert!(ledgers::place(&kept).is_some(), "it stands where a ledger is to be");
         let text = serde_json::to_string(&Ledger::default()).unwrap();
-        let made = seal.of(&[ledgers::LEDGER_TYPE, "n", "i", &text]);
+        let made = seal.of_ledger("n", "i", &text);
         let data = json!({ "ledger": STANDARD.encode(&text), "seal": STANDARD.encode(&made) });
         let genuine = object("Secret", "pemdas-ledger-i", &json!({ "data": data }));
         assert!(matches!(ledgers::read(&door.admit(genuine), &seal), LedgerFact::Present { .. }));

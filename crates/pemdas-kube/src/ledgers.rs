@@ -49,11 +49,8 @@ pub fn read(live: &Live, seal: &Seal) -> LedgerFact {
         String::from_utf8(value).ok()
     };
     let of = live.label(LEDGER_LABEL).unwrap_or_default();
-    let genuine = |text: &String| {
-        let made = field(SEAL).unwrap_or_default();
-        seal.holds(&made, &[LEDGER_TYPE, &live.key.namespace, of, text])
-    };
-    match field(FIELD).filter(genuine).and_then(|it| serde_json::from_str(&it).ok()) {
+    let made = field(SEAL).unwrap_or_default();
+    match field(FIELD).and_then(|text| seal.ledger(&live.key.namespace, of, &text, &made)) {
         Some(ledger) => {
             LedgerFact::Present { resource_version: live.resource_version, ledger: Box::new(ledger) }
         }
@@ -83,7 +80,7 @@ pub async fn record(
         "metadata": {
             "name": place.name(), "namespace": place.namespace, "labels": { LEDGER_LABEL: place.instance },
         },
-        "stringData": { SEAL: seal.of(&[LEDGER_TYPE, &place.namespace, &place.instance, &text]), FIELD: text },
+        "stringData": { SEAL: seal.of_ledger(&place.namespace, &place.instance, &text), FIELD: text },
     });
     let (method, path) = match seen {
         None => (Method::POST, format!("{}?fieldManager=pemdas", place.path())),

@@ -145,6 +145,8 @@ pub(crate) struct Wanted {
     pub(crate) report_every: Duration,
     /// Whether nothing is written but reports.
     pub(crate) suspended: bool,
+    /// What there is to share.
+    pub(crate) limits: pemdas_kube::limits::Limits,
     /// What it runs on.
     pub(crate) machine: Machine,
 }
@@ -195,6 +197,7 @@ impl Operation {
             namespaces: wanted.namespaces,
             keys: wanted.keys,
             suspended: wanted.suspended,
+            limits: wanted.limits,
             fence,
             recheck: wanted.recheck,
             machine,

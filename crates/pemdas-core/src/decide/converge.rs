@@ -178,8 +178,8 @@ impl Pass<'_> {
         if item.claim.applied == desired.digest {
             let missing = self.missing(desired, item);
             let dropped = self.facts.dropped(&live.key).unwrap_or(&item.claim.dropped);
-            let noted = *dropped == item.claim.dropped;
-            if (missing == item.claim.unkept && noted) || mutant!(IgnoreDrift) {
+            let noted = missing == item.claim.unkept && *dropped == item.claim.dropped;
+            if (noted && !(item.claim.older && self.facts.reseals())) || mutant!(IgnoreDrift) {
                 member.settled = member.open;
                 member.causes.extend(holds.iter().cloned());
                 return;
@@ -192,7 +192,9 @@ impl Pass<'_> {
             let known = missing.is_empty()
                 || missing == item.claim.unkept
                 || self.facts.unkept(&live.key) == Some(&missing);
-            let (why, notes) = if known && !mutant!(ApplyForEver) {
+            let (why, notes) = if noted {
+                ("its claim is being sealed with the new key", Notes::of(&item.claim))
+            } else if known && !mutant!(ApplyForEver) {
                 ("what the server keeps of it is being noted", Notes { unkept: &missing, dropped })
             } else {
                 ("somebody changed it: it is put right", Notes::of(&item.claim))

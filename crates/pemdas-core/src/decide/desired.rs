@@ -336,6 +336,7 @@ impl Pass<'_> {
             owned: node.on_delete != OnDelete::Orphan && self.owns(&key),
             attempt: marks.attempt,
             seal: String::new(),
+            older: false,
         };
         let known = self.kept.get(slot).filter(|it| it.question == rendered.question && it.key == key);
         let known = known.filter(|it| Claim { applied: it.claim.applied, ..claim.clone() } == *it.claim);

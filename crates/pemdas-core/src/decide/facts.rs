@@ -147,6 +147,11 @@ impl<'a> Facts<'a> {
         self.world.dropped.get(key)
     }
 
+    /// Whether what an older key sealed is to be sealed anew.
+    pub(super) fn reseals(&self) -> bool {
+        self.world.reseals
+    }
+
     pub(super) fn reversals(&self, key: &ObjectKey) -> Option<&'a [Reversal]> {
         self.read(Touch::object(key));
         self.world.reversals.get(key).map(Vec::as_slice)

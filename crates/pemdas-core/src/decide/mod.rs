@@ -15,6 +15,7 @@
 //! | `deletion`, `given_up` | 8: the end of an instance |
 //! | `remembered`, `memory`, `states` | 9: what is remembered, states and onces |
 //! | `report` | 12: the conditions, the status, the events |
+//! | `reseal` | after all: what an older key sealed |
 //! | `suspended` | after all: the brake |
 
 mod admission;
@@ -35,6 +36,7 @@ mod reclaim;
 mod remembered;
 mod removal;
 mod report;
+mod reseal;
 mod settled;
 mod states;
 mod status;
@@ -135,6 +137,9 @@ pub struct Decision {
     /// Whether its writes wait because a human said so.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub suspended: bool,
+    /// How many of its claims, notes and ledgers an older key sealed than the one that seals now.
+    #[serde(skip)]
+    pub older_seals: usize,
 }
 
 impl Decision {

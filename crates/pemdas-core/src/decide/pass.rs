@@ -272,6 +272,7 @@ static NOTHING_RECORDED: Ledger = Ledger {
     resumed: String::new(),
     deleting: None,
     removing: false,
+    older: false,
 };
 
 /// The questions of a pass, and what it used.
@@ -621,5 +622,6 @@ pub(super) fn idle(cause: &Cause) -> Decision {
         used: BTreeMap::new(),
         ignores: false,
         suspended: false,
+        older_seals: 0,
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct Mark {
     /// Whether Pemdas wrote it on a root of this kind and name. What anybody wrote keeps everything from running; only
     /// what Pemdas wrote gives a claim to a ledger.
     pub(super) genuine: bool,
+    /// Whether an older key sealed it than the one that seals now.
+    older: bool,
 }
 
 impl Mark {
@@ -35,8 +37,11 @@ impl Mark {
         let text = live.annotation(&root.memory())?;
         let [times, instance, of, seal] = text.split(' ').collect::<Vec<_>>()[..] else { return None };
         let times: u32 = times.parse().ok()?;
-        let genuine = world.seal.holds(seal, &sealed(root, times, instance).each_ref().map(String::as_str));
-        (of == place(&root.key)).then(|| Self { times, instance: instance.to_owned(), genuine })
+        let parts = sealed(root, times, instance);
+        let parts = parts.each_ref().map(String::as_str);
+        let genuine = world.seal.holds(seal, &parts);
+        let older = genuine && !world.seal.is_current(seal, &parts);
+        (of == place(&root.key)).then(|| Self { times, instance: instance.to_owned(), genuine, older })
     }
 
     /// What a human has to write to begin without this memory.
@@ -74,6 +79,11 @@ pub(super) enum Memory {
     Anew,
     /// It is lost: why, and what a human can do.
     Lost(String),
+}
+
+/// What a root says of its memory, where an older key sealed that.
+pub(super) fn older_mark(world: &World, live: &Live) -> Option<Mark> {
+    Mark::of(world, live).filter(|it| it.older && it.instance == world.root.instance)
 }
 
 /// What is known of the memory of an instance.
@@ -145,7 +155,14 @@ impl Pass<'_> {
     pub(super) fn keep_memory(&mut self) -> Option<Ledger> {
         let world = self.facts.all();
         match memory(world, self.root) {
-            Memory::Known | Memory::Lost(_) => None,
+            Memory::Known => {
+                let older = older_mark(world, self.root).filter(|_| self.facts.reseals());
+                if let Some(mark) = older {
+                    self.mark_root(Some(text(world, mark.times)));
+                }
+                None
+            }
+            Memory::Lost(_) => None,
             Memory::Torn(last) => Some(*last),
             Memory::Anew => Some(Ledger::default()),
             Memory::Sought => {

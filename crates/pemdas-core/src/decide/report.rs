@@ -67,6 +67,7 @@ impl Pass<'_> {
             let root = self.facts.all().root.key.clone();
             self.finalized(&root, &mut nobody);
         }
+        self.seal_anew();
         self.record_ledger();
         self.moves = self.actions.iter().any(Action::moves_the_cluster);
         self.suspended = suspended::why(self.facts.all())
@@ -101,6 +102,7 @@ impl Pass<'_> {
             used: std::mem::take(&mut tally.used),
             ignores: !self.inventory.forged.is_empty(),
             suspended: self.suspended.is_some(),
+            older_seals: self.older_seals(),
         }
     }
 

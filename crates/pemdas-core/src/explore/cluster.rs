@@ -27,6 +27,8 @@ pub(super) struct Cluster {
     pub(super) objects: BTreeMap<ObjectKey, Arc<Live>>,
     pub(super) log: BTreeMap<KindKey, Vec<LogEntry>>,
     pub(super) ledger: Option<(u64, Ledger)>,
+    /// What somebody put into the Secret of the ledger instead: a text, and something like a seal.
+    pub(super) forged_ledger: Option<(String, String)>,
     /// The ledger of a dead root, by its instance.
     pub(super) old_ledger: Option<(String, u64, Ledger)>,
     pub(super) root: ObjectKey,
@@ -55,6 +57,7 @@ impl Cluster {
             objects: BTreeMap::new(),
             log: BTreeMap::new(),
             ledger: None,
+            forged_ledger: None,
             old_ledger: None,
             root,
             immutable: BTreeSet::new(),
@@ -236,6 +239,16 @@ impl Cluster {
                 }
                 WriteOutcome::Done(self.store(live))
             }
+            Action::Seal { key, uid, resource_version, claim } => {
+                match self.checked(key, uid, Some(*resource_version)) {
+                    Err(refusal) => WriteOutcome::Refused(refusal),
+                    Ok(live) => {
+                        let mut live = (*live).clone();
+                        set_annotation(&mut live, CLAIM_ANNOTATION, Some(claim));
+                        WriteOutcome::Done(self.store(live))
+                    }
+                }
+            }
             Action::Finalize { uid, resource_version, finalizers } => {
                 let root = self.root.clone();
                 let live = match self.checked(&root, uid, Some(*resource_version)) {
@@ -282,6 +295,7 @@ impl Cluster {
                 }
                 let version = self.next_version();
                 self.ledger = Some((version, (**ledger).clone()));
+                self.forged_ledger = None;
                 WriteOutcome::Done(version)
             }
             Action::Forget { resource_version } => {
@@ -289,6 +303,7 @@ impl Cluster {
                     return WriteOutcome::Refused(Refusal::Changed);
                 }
                 self.ledger = None;
+                self.forged_ledger = None;
                 WriteOutcome::Deleted("ledger".to_owned())
             }
             Action::ForgetLedgerOf { instance, resource_version } => {

@@ -11,8 +11,10 @@ use super::{
     brake::a_brake_stops_every_write_and_nothing_is_lost_by_it,
     loss::a_ledger_that_is_lost_is_not_taken_for_an_empty_one,
     rename,
+    rotation::a_new_key_replaces_an_older_one,
     sim::{Fault, Sim},
     subject::Subject,
+    tenant::{a_forged_ledger_is_not_believed, what_another_tenant_forges_moves_nothing},
     walk::{Faults, at_every_step, explore},
 };
 use crate::{
@@ -52,6 +54,9 @@ macro_rules! each_law {
             a_terminating_namespace_ends,
             withdrawn_permissions_leak_nothing,
             a_ledger_that_is_lost_is_not_taken_for_an_empty_one,
+            a_forged_ledger_is_not_believed,
+            what_another_tenant_forges_moves_nothing,
+            a_new_key_replaces_an_older_one,
             a_brake_stops_every_write_and_nothing_is_lost_by_it,
             a_contended_field_ends_stalled,
             what_comes_back_is_deleted_with_a_pause,

@@ -47,8 +47,9 @@ fn while_it_is_down(mut sim: Sim, had: &Ledger) -> Option<String> {
     restored(sim.clone(), had).or_else(|| begun_anew(sim))
 }
 
-fn restored(mut sim: Sim, had: &Ledger) -> Option<String> {
+pub(super) fn restored(mut sim: Sim, had: &Ledger) -> Option<String> {
     sim.cluster.ledger = Some((sim.cluster.next_version(), had.clone()));
+    sim.cluster.forged_ledger = None;
     sim.settle();
     let stalled =
         (!sim.is_ready()).then(|| format!("it was restored: {:?} {:#?}", sim.stalled(), sim.waits()));
@@ -64,12 +65,12 @@ fn begun_anew(mut sim: Sim) -> Option<String> {
     wrong(&sim).or(stalled).or_else(|| super::laws::gone(&mut sim))
 }
 
-fn wrong(sim: &Sim) -> Option<String> {
+pub(super) fn wrong(sim: &Sim) -> Option<String> {
     sim.violations.first().cloned()
 }
 
 /// The objects that hang on what is remembered: attempts, and what holds a random value.
-fn guarded(sim: &Sim, had: &Ledger) -> Vec<(ObjectKey, Value)> {
+pub(super) fn guarded(sim: &Sim, had: &Ledger) -> Vec<(ObjectKey, Value)> {
     let seeds: Vec<_> = had.seeds.values().collect();
     let holds = |text: &str| seeds.iter().any(|it| text.contains(it.as_str()));
     let all = sim.claimed().into_iter();

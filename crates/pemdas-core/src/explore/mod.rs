@@ -22,9 +22,11 @@ mod laws;
 mod loss;
 mod properties;
 mod rename;
+mod rotation;
 mod sim;
 mod stage;
 mod subject;
+mod tenant;
 mod walk;
 mod zoo;
 

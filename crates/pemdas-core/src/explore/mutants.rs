@@ -14,6 +14,8 @@ const WALKS: &[Walks] = &[
     ("a_replacement_survives_every_fault", properties::replacement_survives),
     ("a_drain_survives_every_fault", properties::drain_survives),
     ("a_failing_job_survives_every_fault", properties::failing_job_survives),
+    ("what_another_tenant_forges_moves_nothing", properties::forgeries_move_nothing),
+    ("a_new_key_replaces_an_older_one", properties::keys_are_replaced),
 ];
 
 /// The table as it was when it was last reviewed.

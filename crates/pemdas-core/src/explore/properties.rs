@@ -45,6 +45,15 @@ pub(super) fn deletion_survives(walks: u64) {
     explore("deletion", &of("diamond", diamond()), faults, (walks, 80), |_| {}, &gone);
 }
 
+pub(super) fn forgeries_move_nothing(walks: u64) {
+    super::tenant::a_forged_ledger_is_not_believed(&of("job", job()), walks);
+    super::tenant::what_another_tenant_forges_moves_nothing(&of("chain", chain()), walks);
+}
+
+pub(super) fn keys_are_replaced(walks: u64) {
+    super::rotation::a_new_key_replaces_an_older_one(&of("job", job()), walks);
+}
+
 #[cfg(test)]
 mod tests {
     use crate::explore::{laws::LAWS, zoo};

@@ -9,6 +9,7 @@ use super::{
     controllers,
     lab::{Killed, Lab},
     subject::{Play, Subject},
+    tenant::Tenant,
 };
 use crate::{
     action::Action,
@@ -91,6 +92,8 @@ pub(super) struct Sim {
     pub(super) violations: Vec<String>,
     pub(super) decision: Option<Decision>,
     pub(super) watcher: Option<Watcher>,
+    /// Somebody else in the same cluster.
+    pub(super) tenant: Tenant,
     /// Objects whose controllers sleep.
     pub(super) asleep: Vec<ObjectKey>,
     pub(super) deleted: Vec<ObjectKey>,
@@ -150,6 +153,7 @@ impl Sim {
             violations: Vec::new(),
             decision: None,
             watcher: None,
+            tenant: Tenant::default(),
             asleep: Vec::new(),
             deleted: Vec::new(),
             created: 0,
@@ -160,7 +164,7 @@ impl Sim {
 
     /// Whose an object is, as seen from the instance.
     pub(super) fn owner(&self, live: &Live) -> Owner {
-        owner(live, &self.uid, &seal())
+        owner(live, &self.uid, &self.world.seal)
     }
 
     pub(super) fn program(&self) -> Option<&Program> {
@@ -337,7 +341,17 @@ impl Sim {
         match &self.cluster.ledger {
             None => LedgerFact::Absent,
             Some((version, ledger)) => {
-                LedgerFact::Present { resource_version: *version, ledger: Box::new(ledger.clone()) }
+                let believed = match &self.cluster.forged_ledger {
+                    None => Some(ledger.clone()),
+                    Some((text, made)) => {
+                        let root = &self.world.root;
+                        self.world.seal.ledger(&root.key.namespace, &root.instance, text, made)
+                    }
+                };
+                believed.map_or(LedgerFact::Unreadable, |it| LedgerFact::Present {
+                    resource_version: *version,
+                    ledger: Box::new(it),
+                })
             }
         }
     }
@@ -456,6 +470,7 @@ impl Sim {
         }
         if let Some(before) = &before {
             self.watch_claim(action, before);
+            self.watch_tenant(action, before);
         }
         if let WriteOutcome::Done(version) = outcome {
             self.own_writes.insert(key.clone(), version);
@@ -563,7 +578,7 @@ impl Sim {
     /// The controller of an object does its work.
     pub(super) fn control(&mut self, key: &ObjectKey, end: End) {
         let Some(live) = self.cluster.get(key).cloned() else { return };
-        if live.terminating || self.asleep.contains(key) {
+        if live.terminating || self.asleep.contains(key) || self.tenant.has(&live) {
             return;
         }
         let Some(status) = self.status_of(&live, end) else { return };
@@ -587,6 +602,7 @@ impl Sim {
     pub(super) fn flap(&mut self, key: &ObjectKey) {
         let Some(live) = self.cluster.get(key).cloned() else { return };
         if !live.terminating
+            && !self.tenant.has(&live)
             && let Some(status) = self.unready(&live)
         {
             self.cluster.set_status(key, status);
@@ -649,6 +665,7 @@ impl Sim {
         }
         self.late.clear();
         self.hands_off();
+        self.tenant_makes_room();
         for kind in self.kinds.clone().keys() {
             self.list(kind);
         }

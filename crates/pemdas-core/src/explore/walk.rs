@@ -31,6 +31,7 @@ pub(super) enum Step {
     TimeToLive(u8),
     HandEdit(u8),
     HandDelete(u8),
+    Forge(u8),
     Spec(u8),
     Revision(u8),
     Tick,
@@ -48,6 +49,8 @@ pub(super) struct Faults {
     pub(super) answers: bool,
     pub(super) crashes: bool,
     pub(super) hands: bool,
+    /// Another tenant, who forges.
+    pub(super) tenant: bool,
     pub(super) specs: u8,
     pub(super) revisions: u8,
     pub(super) jobs: bool,
@@ -62,6 +65,7 @@ impl Faults {
         answers: true,
         crashes: true,
         hands: true,
+        tenant: false,
         specs: 2,
         revisions: 0,
         jobs: false,
@@ -75,6 +79,7 @@ impl Faults {
         answers: false,
         crashes: false,
         hands: false,
+        tenant: false,
         specs: 0,
         revisions: 0,
         jobs: false,
@@ -136,6 +141,9 @@ pub(super) fn steps(seed: u64, length: usize, faults: Faults) -> Vec<Step> {
     if faults.hands {
         menu.extend([(Step::HandEdit(0), 1), (Step::HandDelete(0), 1)]);
     }
+    if faults.tenant {
+        menu.push((Step::Forge(0), 8));
+    }
     if faults.jobs {
         menu.extend([(Step::Fail(0), 1), (Step::TimeToLive(0), 2)]);
     }
@@ -180,6 +188,7 @@ fn numbered(step: Step, number: u8, faults: Faults) -> Step {
         Step::TimeToLive(_) => Step::TimeToLive(number % 12),
         Step::HandEdit(_) => Step::HandEdit(number % 12),
         Step::HandDelete(_) => Step::HandDelete(number % 12),
+        Step::Forge(_) => Step::Forge(number),
         Step::Spec(_) => Step::Spec(number % faults.specs),
         Step::Revision(_) => Step::Revision(number % faults.revisions),
         Step::Blind(_) => Step::Blind(1 + number % (faults.kinds - 1)),
@@ -253,6 +262,7 @@ pub(super) fn take(sim: &mut Sim, step: Step, roots: &[Value]) {
                 sim.cluster.delete(&key);
             }
         }
+        Step::Forge(number) => sim.forge(number),
         Step::Spec(at) => sim.set_root(&roots[usize::from(at) % roots.len()]),
         Step::Revision(at) => sim.program = Some(usize::from(at) % sim.programs.len()),
         Step::Tick => {
@@ -480,6 +490,7 @@ fn parse(word: &str) -> Step {
         "TimeToLive" => Step::TimeToLive(number),
         "HandEdit" => Step::HandEdit(number),
         "HandDelete" => Step::HandDelete(number),
+        "Forge" => Step::Forge(number),
         "Spec" => Step::Spec(number),
         "Revision" => Step::Revision(number),
         "Tick" => Step::Tick,
@@ -503,7 +514,7 @@ mod tests {
 
     #[test]
     fn every_step_is_read_as_it_is_printed() {
-        let faults = Faults { jobs: true, deletion: true, revisions: 3, ..Faults::ALL };
+        let faults = Faults { jobs: true, deletion: true, tenant: true, revisions: 3, ..Faults::ALL };
         for step in steps(1, 3_000, faults) {
             let word = format!("{step:?}");
             assert_eq!(parse(&word), step, "{word}");

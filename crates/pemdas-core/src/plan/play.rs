@@ -336,6 +336,8 @@ impl<'a> Play<'a> {
                 }
                 self.world.objects.insert(key.clone(), Arc::new(live));
             }
+            // Whoever plans has no key, and knows of no older one.
+            Action::Seal { .. } => {}
             Action::Finalize { finalizers, .. } => self.finalize(version, finalizers),
             Action::Mark { annotation, memory, .. } => self.mark(version, annotation, memory.as_deref()),
             Action::Record { ledger, .. } => {

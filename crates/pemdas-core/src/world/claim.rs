@@ -118,6 +118,9 @@ pub struct Claim {
     /// That it was Pemdas who wrote all this on this very object.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub seal: String,
+    /// Whether an older key sealed it than the one that seals now: not part of it, but known once it was verified.
+    #[serde(skip)]
+    pub older: bool,
 }
 
 impl Claim {
@@ -125,7 +128,7 @@ impl Claim {
     #[must_use]
     pub fn sealed(mut self, instance: &str, kind: &KindKey, seal: &Seal) -> String {
         self.seal = String::new();
-        self.seal = seal.of(&[instance, &kind.group, &kind.kind, &self.text()]);
+        self.seal = seal.of(&sealed_parts(instance, kind, &self.text()));
         self.text()
     }
 
@@ -135,13 +138,35 @@ impl Claim {
             return true;
         }
         let bare = Self { seal: String::new(), ..self.clone() };
-        let parts = [instance, &object.kind.group, &object.kind.kind, &bare.text()];
-        bare.object == place(object) && seal.holds(&self.seal, &parts)
+        let here = bare.object == place(object) || mutant!(CopiedClaims);
+        here && seal.holds(&self.seal, &sealed_parts(instance, &object.kind, &bare.text()))
+    }
+
+    /// Whether the key that seals now made the seal of this claim, which is genuine.
+    fn is_of_current_key(&self, instance: &str, object: &ObjectKey, seal: &Seal) -> bool {
+        // Almost always there is one key only.
+        if !seal.has_older() {
+            return true;
+        }
+        let bare = Self { seal: String::new(), ..self.clone() };
+        seal.is_current(&self.seal, &sealed_parts(instance, &object.kind, &bare.text()))
+    }
+
+    /// Whether it names another object than the one on which it stands.
+    fn is_of_another(&self, object: &ObjectKey) -> bool {
+        !self.object.is_empty() && self.object != place(object)
     }
 
     fn text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
+}
+
+/// What the seal of a claim is of. The claim itself names the root and the place of its object.
+fn sealed_parts<'p>(instance: &'p str, kind: &'p KindKey, claim: &'p str) -> [&'p str; 4] {
+    let instance = if mutant!(ClaimsOfAnyInstance) { "" } else { instance };
+    let (group, kind) = if mutant!(ClaimsOfAnyKind) { ("", "") } else { (&*kind.group, &*kind.kind) };
+    [instance, group, kind, claim]
 }
 
 /// Whose an object is.
@@ -169,10 +194,13 @@ pub fn owner(object: &Live, instance: &str, seal: &Seal) -> Owner {
     let claim: Option<Claim> =
         object.annotation(CLAIM_ANNOTATION).and_then(|text| serde_json::from_str(text).ok());
     match claim {
-        Some(claim) if !claim.object.is_empty() && claim.object != place(&object.key) => Owner::Nobody,
+        Some(claim) if claim.is_of_another(&object.key) && !mutant!(CopiedClaims) => Owner::Nobody,
         Some(claim) if !claim.is_genuine(label, &object.key, seal) && !mutant!(ForgedClaims) => Owner::Forged,
         Some(claim) if label != instance => Owner::Another { uid: label.to_owned(), root: claim.root },
-        Some(claim) => Owner::Us(Box::new(claim)),
+        Some(mut claim) => {
+            claim.older = !claim.is_of_current_key(label, &object.key, seal);
+            Owner::Us(Box::new(claim))
+        }
         None => Owner::Forged,
     }
 }
@@ -237,6 +265,7 @@ mod tests {
             owned: false,
             attempt: None,
             seal: String::new(),
+            older: false,
         }
     }
 

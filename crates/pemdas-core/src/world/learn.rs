@@ -112,6 +112,8 @@ pub enum Fact {
     NamespaceEnding(bool),
     /// Why nothing may be written for any instance of the blueprint; nothing if it may.
     Suspended(Option<Box<str>>),
+    /// Whether what an older key sealed is to be sealed anew.
+    Reseals(bool),
     /// The ledger.
     Ledger(LedgerFact),
     /// An action was sent.
@@ -174,6 +176,7 @@ impl World {
             Fact::Selected(selected) => self.root.selected = selected,
             Fact::NamespaceEnding(ending) => self.namespace_ending = ending,
             Fact::Suspended(why) => self.suspended = why,
+            Fact::Reseals(reseals) => self.reseals = reseals,
             Fact::Ledger(ledger) => self.ledger(ledger),
             Fact::Sent(action) => {
                 match &*action {
@@ -218,6 +221,7 @@ impl World {
             Fact::Selected(selected) => *selected == self.root.selected,
             Fact::NamespaceEnding(ending) => *ending == self.namespace_ending,
             Fact::Suspended(why) => *why == self.suspended,
+            Fact::Reseals(reseals) => *reseals == self.reseals,
             Fact::Ledger(ledger) => *ledger == self.ledger && self.ledger_write.is_none(),
             Fact::Dropped(key, fields) => {
                 self.dropped.get(key).map_or(fields.is_empty(), |known| known == fields)
@@ -242,6 +246,7 @@ impl World {
             | Fact::Selected(_)
             | Fact::NamespaceEnding(_)
             | Fact::Suspended(_)
+            | Fact::Reseals(_)
             | Fact::OldLedger(_, _) => {
                 self.touch(Touch::EVERYTHING);
             }

@@ -280,6 +280,8 @@ pub struct World {
     pub namespace_ending: bool,
     /// Why nothing may be written for any instance of the blueprint.
     pub suspended: Option<Box<str>>,
+    /// Whether what an older key sealed is to be sealed anew.
+    pub reseals: bool,
     /// The kinds that the instance speaks of or may have objects of.
     pub kinds: BTreeMap<KindKey, KindView>,
     /// The newest resourceVersion that a watch has told of a kind, by namespace.
@@ -401,6 +403,7 @@ impl World {
             },
             namespace_ending: false,
             suspended: None,
+            reseals: false,
             kinds: BTreeMap::new(),
             shown: BTreeMap::new(),
             objects: BTreeMap::new(),

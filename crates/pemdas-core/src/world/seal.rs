@@ -5,12 +5,14 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::digest::Digest;
+use crate::{digest::Digest, ledger::Ledger};
 
 /// The format of what is sealed. Another one is not read.
 const FORMAT: &str = "1";
 /// How many letters of an HMAC-SHA-256 a seal has: 120 bits.
 const LETTERS: usize = 20;
+/// What the seal of a ledger begins with: it is of nothing else.
+const LEDGER: &str = "pemdas.dev/ledger";
 
 /// The keys of the seals. The first one seals; all of them verify, so that a key can be replaced.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -45,6 +47,32 @@ impl Seal {
             Self::Unverified => true,
             Self::Keys(keys) => keys.iter().any(|key| sealed(key, parts) == seal),
         }
+    }
+
+    /// Whether there are keys that only verify.
+    #[must_use]
+    pub fn has_older(&self) -> bool {
+        matches!(self, Self::Keys(keys) if keys.len() > 1)
+    }
+
+    /// Whether a seal was made with the key that seals now, and not with an older one. Who has no key cannot tell.
+    #[must_use]
+    pub fn is_current(&self, seal: &str, parts: &[&str]) -> bool {
+        matches!(self, Self::Unverified) || self.of(parts) == seal
+    }
+
+    /// The seal of a ledger, as the Secret of this instance in this namespace holds it.
+    #[must_use]
+    pub fn of_ledger(&self, namespace: &str, instance: &str, text: &str) -> String {
+        self.of(&[LEDGER, namespace, instance, text])
+    }
+
+    /// The ledger that such a Secret holds; nothing where Pemdas did not write it there.
+    #[must_use]
+    pub fn ledger(&self, namespace: &str, instance: &str, text: &str, seal: &str) -> Option<Ledger> {
+        let genuine = self.holds(seal, &[LEDGER, namespace, instance, text]) || mutant!(ForgedLedgers);
+        let ledger: Ledger = serde_json::from_str(text).ok().filter(|_| genuine)?;
+        Some(Ledger { older: !self.is_current(seal, &[LEDGER, namespace, instance, text]), ..ledger })
     }
 }
 

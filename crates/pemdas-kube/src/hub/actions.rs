@@ -7,7 +7,9 @@ use pemdas_core::{
     action::{Action, Event as Told},
     digest::Digest,
     secrets::Secrets,
-    world::{Fact, LedgerFact, Live, ObjectKey, Refusal, Seal, WriteOutcome, dropped, manager},
+    world::{
+        CLAIM_ANNOTATION, Fact, LedgerFact, Live, ObjectKey, Refusal, Seal, WriteOutcome, dropped, manager,
+    },
 };
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -19,6 +21,9 @@ use crate::{
     ledgers::{self, Place},
     resource::Resource,
 };
+
+/// Of how many namespaces it is remembered what they write, before those that write nothing are forgotten.
+const MAX_NAMESPACES: usize = 1_000;
 
 impl Hub {
     /// Sends an action of an instance.
@@ -178,38 +183,53 @@ impl Hub {
     }
 }
 
-/// Writes under way: of all blueprints together, and of one.
+/// Writes under way: of all blueprints together, of those of a namespace, and of one.
 struct Flights {
     all: Arc<Semaphore>,
+    of_namespace: Arc<Semaphore>,
     own: Option<Arc<Semaphore>>,
     under_way: UnderWay,
 }
 
 impl Flights {
-    /// Waits until one more write may be under way; for its own blueprint first, so that a crowded one never has all the places.
+    /// Waits until one more write may be under way; for its own blueprint and namespace first, so that a crowded one never has all the places.
     /// Nothing if nothing may be written for the blueprint any more.
     async fn begin(self) -> Option<Flight> {
         let own = match &self.own {
             Some(own) => Some(own.clone().acquire_owned().await.ok()?),
             None => None,
         };
+        let of_namespace = self.of_namespace.acquire_owned().await.ok()?;
         let all = self.all.acquire_owned().await.ok()?;
         let closed = self.own.is_some_and(|it| it.is_closed());
-        (!closed).then_some(Flight { _own: own, _all: all, _under_way: self.under_way })
+        (!closed).then_some(Flight {
+            _own: own,
+            _of_namespace: of_namespace,
+            _all: all,
+            _under_way: self.under_way,
+        })
     }
 }
 
 struct Flight {
     _own: Option<OwnedSemaphorePermit>,
+    _of_namespace: OwnedSemaphorePermit,
     _all: OwnedSemaphorePermit,
     _under_way: UnderWay,
 }
 
 impl Hub {
-    fn flights(&self, id: InstanceId) -> Flights {
+    fn flights(&mut self, id: InstanceId) -> Flights {
         let blueprint = self.instances.get(id).map(|it| &it.blueprint);
         let own = blueprint.and_then(|it| self.blueprints.get(it)).map(|it| it.flights.clone());
-        Flights { all: self.flights.clone(), own, under_way: self.runway.flight() }
+        let namespace = blueprint.map(|it| it.namespace.clone()).unwrap_or_default();
+        if self.flights_of.len() >= MAX_NAMESPACES {
+            self.flights_of.retain(|_, it| Arc::strong_count(it) > 1);
+        }
+        let each = self.settings.limits.writes_each;
+        let of_namespace = self.flights_of.entry(namespace).or_insert_with(|| Arc::new(Semaphore::new(each)));
+        let of_namespace = of_namespace.clone();
+        Flights { all: self.flights.clone(), of_namespace, own, under_way: self.runway.flight() }
     }
 }
 
@@ -273,6 +293,10 @@ async fn write(
         (Action::Mark { uid, resource_version, annotation, memory }, _) => {
             call::annotate(client, resource, key, (uid, *resource_version), (annotation, memory.as_deref()))
                 .await
+        }
+        (Action::Seal { uid, resource_version, claim, .. }, _) => {
+            let note = (CLAIM_ANNOTATION, Some(claim.as_str()));
+            call::annotate(client, resource, key, (uid, *resource_version), note).await
         }
         (Action::Release { disown, .. }, Some(seen)) => call::release(client, resource, seen, *disown).await,
         _ => lost,

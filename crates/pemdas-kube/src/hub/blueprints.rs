@@ -30,6 +30,7 @@ use super::{
     past::{Past, no_sources},
     reports::{Report, STATUS_ANNOTATION},
     rollout::Rolling,
+    sealing::RESEAL_ANNOTATION,
     upcoming::Upcoming,
 };
 use crate::{
@@ -283,9 +284,14 @@ impl Hub {
             loaded.report.forget();
             loaded.passed_over.clear();
         }
+        let asks_to_reseal =
+            loaded.live().annotation(RESEAL_ANNOTATION) != live.annotation(RESEAL_ANNOTATION);
         loaded.live = live.clone();
         for id in self.instances.of_blueprint(&name) {
             self.learn(id, Fact::Suspended(suspended.clone()));
+        }
+        if asks_to_reseal {
+            self.reseal(&name);
         }
         let Some(loaded) = self.blueprints.get_mut(&name) else { return };
         if loaded.sources == sources {
@@ -325,8 +331,8 @@ impl Hub {
         let message = format!(
             "the blueprints of the namespace {} are more than {}, or have more than {} MiB together: this one is not read",
             name.namespace,
-            door::MAX_BLUEPRINTS,
-            door::MAX_BYTES >> 20
+            self.settings.limits.blueprints,
+            self.settings.limits.blueprint_bytes >> 20
         );
         if let Some(loaded) = self.blueprints.get_mut(name) {
             if loaded.problems.iter().any(|it| it.code == TOO_MUCH) {

@@ -21,6 +21,7 @@ use super::{
     reports::Tally,
     rollout::Seat,
     runway::UnderWay,
+    sealing::Sealing,
     views::{Purpose, View, ViewId},
 };
 use crate::{
@@ -73,6 +74,8 @@ pub(super) struct Instance {
     pub(super) moving: Option<u64>,
     /// Where it is on the way to the revision that runs.
     pub(super) seat: Seat,
+    /// How far it is with sealing anew what an older key sealed.
+    pub(super) sealing: Sealing,
 }
 
 /// How an instance is, for those who count.
@@ -497,6 +500,7 @@ impl Hub {
             place: None,
             moving: None,
             seat: Seat::default(),
+            sealing: Sealing::default(),
         };
         let kinds = self.views.kinds_of(blueprint, &instance.identity);
         let id = self.instances.insert(instance);
@@ -555,6 +559,7 @@ impl Hub {
         self.beside.metrics.moved(&blueprint.to_string(), standing.map(Standing::counted), None);
         self.instances.remove(id);
         self.let_go_of_the_past(&blueprint);
+        self.reseal(&blueprint);
         self.report_soon();
     }
 

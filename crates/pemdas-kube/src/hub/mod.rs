@@ -25,6 +25,7 @@ mod accounts;
 mod actions;
 mod beside;
 mod blueprints;
+mod circle;
 mod evaluations;
 mod holds;
 mod instances;
@@ -37,6 +38,7 @@ mod reports;
 mod rest;
 mod rollout;
 mod runway;
+mod sealing;
 mod turn;
 mod upcoming;
 mod views;
@@ -68,6 +70,7 @@ use crate::{
     key::Keys,
     lease::Fence,
     ledgers,
+    limits::Limits,
     machine::Machine,
     resource::{Resource, Unserved},
     revisions::Kept,
@@ -84,6 +87,7 @@ use views::{ViewId, Views};
 
 pub use beside::Beside;
 pub use instances::InstanceId;
+pub use sealing::RESEAL_ANNOTATION;
 
 pub(crate) use blueprints::{BlueprintName, live_account, policy};
 pub(crate) use instances::instance_name;
@@ -97,8 +101,6 @@ const INBOX: usize = 8_192;
 const MAX_EVENTS: usize = 1_024;
 /// Turns taken before events are looked at again.
 const MAX_TURNS: usize = 64;
-/// Writes of all blueprints under way at once.
-const MAX_FLIGHTS: usize = 128;
 
 /// What is waited for while nobody is known to lead.
 const UNLED: &str = "it is not known yet who leads";
@@ -114,6 +116,8 @@ pub struct Settings {
     pub recheck: Duration,
     /// Nothing is written but reports, for nobody.
     pub suspended: bool,
+    /// What there is to share.
+    pub limits: Limits,
     /// Closed to writes once the lease is over.
     pub fence: Fence,
     /// What it runs on.
@@ -189,6 +193,8 @@ pub struct Hub {
     queue: Queue,
     timers: BTreeSet<(u64, InstanceId)>,
     flights: Arc<Semaphore>,
+    /// By namespace: the same of its blueprints.
+    flights_of: BTreeMap<String, Arc<Semaphore>>,
     runway: Runway,
     resting: Resting,
     /// What is at rest is told by its difference from these.
@@ -225,6 +231,7 @@ impl Hub {
             if held.held {
                 let (post, inbox) = mpsc::channel(INBOX);
                 beside.metrics.leads(true);
+                beside.metrics.limited(&settings.limits);
                 let hub = Self {
                     clients: Clients::fenced(&client, settings.fence.clone(), held.epoch),
                     compiler: compiler.clone(),
@@ -240,7 +247,8 @@ impl Hub {
                     instances: Instances::default(),
                     queue: Queue::default(),
                     timers: BTreeSet::new(),
-                    flights: Arc::new(Semaphore::new(MAX_FLIGHTS)),
+                    flights: Arc::new(Semaphore::new(settings.limits.writes)),
+                    flights_of: BTreeMap::new(),
                     runway: Runway::default(),
                     resting: Resting::default(),
                     press: Press::default(),

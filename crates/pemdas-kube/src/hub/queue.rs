@@ -1,14 +1,14 @@
-//! Whose turn it is: blueprints in a circle, and within each its instances in the order they asked.
+//! Whose turn it is: namespaces and their blueprints in a circle, and within each its instances in the order they asked.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
-use super::{blueprints::BlueprintName, instances::InstanceId};
+use super::{blueprints::BlueprintName, circle::Circle, instances::InstanceId};
 
 /// Instances that wait for a turn. One bad blueprint delays no other by more than a turn.
 #[derive(Default)]
 pub(super) struct Queue {
     waiting: BTreeMap<BlueprintName, VecDeque<InstanceId>>,
-    circle: VecDeque<BlueprintName>,
+    circle: Circle,
     known: HashSet<InstanceId>,
 }
 
@@ -20,20 +20,20 @@ impl Queue {
         }
         let waiting = self.waiting.entry(blueprint.clone()).or_default();
         if waiting.is_empty() {
-            self.circle.push_back(blueprint.clone());
+            self.circle.push(blueprint.clone());
         }
         waiting.push_back(id);
     }
 
     /// The next turn.
     pub(super) fn pop(&mut self) -> Option<InstanceId> {
-        let blueprint = self.circle.pop_front()?;
+        let blueprint = self.circle.pop()?;
         let waiting = self.waiting.get_mut(&blueprint)?;
         let id = waiting.pop_front();
         if waiting.is_empty() {
             self.waiting.remove(&blueprint);
         } else {
-            self.circle.push_back(blueprint);
+            self.circle.push(blueprint);
         }
         self.known.remove(&id?);
         id

@@ -223,6 +223,8 @@ impl Hub {
         let rivals = self.rivals();
         let suspended: BTreeMap<_, _> =
             self.blueprints.keys().filter_map(|it| Some((it.clone(), self.suspension(it)?))).collect();
+        let sealed: BTreeMap<_, _> =
+            self.blueprints.keys().filter_map(|it| Some((it.clone(), self.sealed(it)?))).collect();
         let all_read = self.blueprints.values().all(|it| it.read || it.gone);
         let mut waits = false;
         for (name, loaded) in self.blueprints.iter_mut().filter(|(_, it)| it.is_known() && !it.gone) {
@@ -240,6 +242,9 @@ impl Hub {
             let brake = suspended.get(name);
             if let Some(why) = brake {
                 status["suspended"] = json!(why);
+            }
+            if let Some(sealed) = sealed.get(name) {
+                status["reseal"] = sealed.clone();
             }
             let upcoming = loaded.upcoming.as_ref().and_then(|it| it.published().cloned());
             let published = upcoming.or_else(|| loaded.running.as_ref()?.published.clone());

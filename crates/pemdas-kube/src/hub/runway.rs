@@ -2,16 +2,16 @@
 //!
 //! *The accident*: two hundred instances that all begin at once and each get every fifth write are all done at the very end, and
 //! say so meanwhile once a second. So who has begun goes on first: an instance that waits decides anew when its time comes, on
-//! what is known then. Blueprints wait in a circle, so that a crowded one delays no other.
+//! what is known then. Namespaces and their blueprints wait in a circle, so that a crowded one delays no other.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
 use pemdas_core::{action::Action, decide::Decision};
 
-use super::{Hub, InstanceId, blueprints::BlueprintName, instances::Standing};
+use super::{Hub, InstanceId, blueprints::BlueprintName, circle::Circle, instances::Standing};
 
 /// Writes under way, before an instance that wants to write has to wait.
 const MAX_MOVING: usize = 16;
@@ -23,7 +23,7 @@ const LATER: u64 = 1_000;
 pub(super) struct Runway {
     /// Since when they are on their way.
     waiting: BTreeMap<BlueprintName, BTreeSet<(u64, InstanceId)>>,
-    circle: VecDeque<BlueprintName>,
+    circle: Circle,
     /// Every write under way holds one.
     under_way: Arc<()>,
 }
@@ -67,7 +67,7 @@ impl Runway {
     fn push(&mut self, blueprint: &BlueprintName, since: u64, id: InstanceId) {
         let waiting = self.waiting.entry(blueprint.clone()).or_default();
         if waiting.is_empty() {
-            self.circle.push_back(blueprint.clone());
+            self.circle.push(blueprint.clone());
         }
         waiting.insert((since, id));
     }
@@ -77,13 +77,13 @@ impl Runway {
         if self.is_full() {
             return None;
         }
-        let blueprint = self.circle.pop_front()?;
+        let blueprint = self.circle.pop()?;
         let waiting = self.waiting.get_mut(&blueprint)?;
         let next = waiting.pop_first();
         if waiting.is_empty() {
             self.waiting.remove(&blueprint);
         } else {
-            self.circle.push_back(blueprint);
+            self.circle.push(blueprint);
         }
         next.map(|(_, id)| id)
     }

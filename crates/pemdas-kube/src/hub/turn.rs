@@ -114,6 +114,7 @@ impl Hub {
             self.report_soon();
         }
         self.has_decided(id, changed);
+        self.has_sealed(id, &decision);
         self.follow_report(id);
         let idle = actions.is_empty();
         for action in actions {

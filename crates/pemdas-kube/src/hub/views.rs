@@ -232,7 +232,7 @@ impl Hub {
             view.door = match purpose {
                 Purpose::Accounts => Door::Accounts,
                 Purpose::Ledgers => Door::Ledgers(self.settings.keys.seal.clone()),
-                Purpose::Blueprints => Door::Blueprints(Shares::default()),
+                Purpose::Blueprints => Door::Blueprints(Shares::new(self.settings.limits)),
                 Purpose::Namespaces | Purpose::Permissions | Purpose::Objects => Door::Open,
             };
         }

@@ -14,7 +14,7 @@ use prometheus_client::{
 
 pub use requests::{CountRequests, Counted};
 
-use crate::compile::Used;
+use crate::{compile::Used, limits::Limits};
 
 /// All that is counted. Clones count together.
 #[derive(Debug, Clone)]
@@ -36,6 +36,7 @@ pub struct Metrics {
     repairs: Family<BlueprintLabels, Counter>,
     problems: Family<ProblemLabels, Gauge>,
     not_ready_since: Family<BlueprintLabels, Gauge>,
+    limits: Family<LimitLabels, Gauge>,
 }
 
 /// What one pass over an instance came to.
@@ -150,6 +151,11 @@ struct NamespaceLabels {
     namespace: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct LimitLabels {
+    limit: &'static str,
+}
+
 impl Default for Metrics {
     fn default() -> Self {
         Self::new()
@@ -178,6 +184,7 @@ impl Metrics {
             repairs: Family::default(),
             problems: Family::default(),
             not_ready_since: Family::default(),
+            limits: Family::default(),
         };
         let mut registry = Registry::with_prefix("pemdas");
         registry.register("reconciles", "Passes over an instance", metrics.reconciles.clone());
@@ -229,6 +236,7 @@ impl Metrics {
         for (name, help, family) in shares {
             registry.register(name, help, family.clone());
         }
+        registry.register("limits", "What there is to share, as the flags set it", metrics.limits.clone());
         metrics.registry = Arc::new(registry);
         metrics
     }
@@ -312,6 +320,14 @@ impl Metrics {
     /// Whether this process leads.
     pub fn leads(&self, leads: bool) {
         self.leading.set(i64::from(leads));
+    }
+
+    /// What there is to share.
+    pub fn limited(&self, limits: &Limits) {
+        for (limit, value) in limits.named() {
+            let labels = LimitLabels { limit };
+            self.limits.get_or_create(&labels).set(i64::try_from(value).unwrap_or(i64::MAX));
+        }
     }
 
     /// What namespaces used of the workers: nothing is told of others any more.

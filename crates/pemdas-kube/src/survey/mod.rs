@@ -239,6 +239,15 @@ impl Survey {
         Ok(found?.into_iter().filter_map(Found::read).collect())
     }
 
+    /// The blueprint of a ConfigMap; nothing if there is none of that name.
+    ///
+    /// # Errors
+    /// If it may not be read, or the cluster does not answer.
+    pub async fn blueprint(&self, namespace: &str, name: &str) -> Result<Option<Found>, Trouble> {
+        let Some(resource) = Resource::built_in("v1", "ConfigMap") else { return Ok(None) };
+        Ok(self.object(&resource, namespace, name).await?.and_then(Found::read))
+    }
+
     /// The sources of a revision of a blueprint; nothing if it may not be read, or is not kept any more.
     pub async fn revision(&self, found: &Found, name: &str) -> Option<BTreeMap<String, String>> {
         let revisions = Revisions::new(self.connection.client.clone(), &found.namespace);

@@ -14,6 +14,7 @@ mod init;
 mod orphans;
 mod plan;
 mod rbac;
+mod reseal;
 mod run;
 mod test;
 
@@ -59,6 +60,7 @@ enum Command {
     Plan(plan::Plan),
     Test(test::Test),
     Rbac(rbac::Rbac),
+    Reseal(reseal::Reseal),
     Completions(extras::Completions),
     Man(extras::Man),
 }
@@ -108,6 +110,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Plan(plan) => plan.run(arguments.color),
         Command::Test(test) => test.run(arguments.color),
         Command::Rbac(rbac) => rbac.run(arguments.color),
+        Command::Reseal(reseal) => reseal.run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
     };

@@ -6,6 +6,7 @@ use clap::Args;
 use pemdas_kube::{
     connect::Connection,
     key::{self, NoKey},
+    limits::Limits,
     machine::Machine,
     metrics::Metrics,
 };
@@ -53,6 +54,18 @@ pub(super) struct Run {
     /// How many workers evaluate blueprints; those of one namespace have at most all but one of them
     #[arg(long, value_name = "COUNT", default_value_t = WORKERS as u64, value_parser = clap::value_parser!(u64).range(1..=64))]
     workers: u64,
+    /// How many blueprints of one namespace are read; what is more is told PM0018
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().blueprints as u64, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    blueprints_each: u64,
+    /// How many MiB the blueprints of one namespace may have together
+    #[arg(long, value_name = "MIB", default_value_t = (Limits::default().blueprint_bytes >> 20) as u64, value_parser = clap::value_parser!(u64).range(1..=1_024))]
+    blueprint_memory_each: u64,
+    /// How many writes are under way at once
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().writes as u64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    writes: u64,
+    /// How many of them may be for the blueprints of one namespace
+    #[arg(long, value_name = "COUNT", default_value_t = Limits::default().writes_each as u64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    writes_each: u64,
     /// Write nothing but reports: see what would be done, and touch nothing
     #[arg(long)]
     suspend: bool,
@@ -91,6 +104,10 @@ impl Run {
             listen: None,
             report_every: 1,
             workers: WORKERS as u64,
+            blueprints_each: Limits::default().blueprints as u64,
+            blueprint_memory_each: (Limits::default().blueprint_bytes >> 20) as u64,
+            writes: Limits::default().writes as u64,
+            writes_each: Limits::default().writes_each as u64,
             suspend: false,
             log_format: LogFormat::Text,
             cluster,
@@ -104,6 +121,16 @@ impl Run {
         match self.cluster.run(&metrics, work) {
             Ok(outcome) => outcome,
             Err(not_asked) => not_asked.told(),
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        let count = |it: u64| usize::try_from(it).unwrap_or(usize::MAX);
+        Limits {
+            blueprints: count(self.blueprints_each),
+            blueprint_bytes: count(self.blueprint_memory_each) << 20,
+            writes: count(self.writes),
+            writes_each: count(self.writes_each),
         }
     }
 
@@ -149,6 +176,7 @@ impl Run {
             process: process_name(),
             report_every: Duration::from_secs(self.report_every),
             suspended: self.suspend,
+            limits: self.limits(),
             machine: Machine::real(),
         };
         let operation = Operation::start(client, Arc::new(workers), wanted, metrics, ready);

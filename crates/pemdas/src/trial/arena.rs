@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use jiff::Timestamp;
 use pemdas_box::{Clock, Host, Line};
 use pemdas_core::world::Seal;
-use pemdas_kube::{connect, key::Keys, machine::Machine, metrics::Metrics};
+use pemdas_kube::{connect, key::Keys, limits::Limits, machine::Machine, metrics::Metrics};
 use pemdas_sim::{Cluster, Scenario, Time};
 use tokio::sync::watch;
 
@@ -113,6 +113,7 @@ impl Arena {
             process: format!("trial-{}-{copy}", self.lives),
             report_every: Duration::from_secs(10),
             suspended: false,
+            limits: Limits::default(),
             machine,
         };
         let (ready, _) = watch::channel(Vec::new());

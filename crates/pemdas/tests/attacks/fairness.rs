@@ -51,6 +51,39 @@ fn who_burns_time_keeps_no_other_namespace_from_being_served() {
 }
 
 #[test]
+fn who_takes_more_than_a_share_is_told() {
+    let (hostile, quiet) = (Space::new("slowed"), Space::new("served"));
+    let operator = Plan::over(&[&hostile, &quiet]).argument("--workers=2".to_owned()).start();
+    // Not so long that anybody stops it, and nothing that is answered without a worker.
+    let works = |kind: &str, more: &str| {
+        let value = format!("the.root.spec.value ++ {more},");
+        NOTE.replace("Note", kind).replace("the.root.spec.value,", &value)
+    };
+    let long = "std.string.substring 0 1 (std.to_string (std.number.pow 3 200000))";
+    let kinds: Vec<_> = (0..4).map(|it| format!("Work{it}")).collect();
+    for kind in &kinds {
+        hostile.blueprint(&kind.to_lowercase(), &works(kind, long));
+    }
+    quiet.blueprint("blueprint", &works("Note", r#""!""#));
+    kinds.iter().for_each(|it| drop(hostile.runs(&it.to_lowercase())));
+    quiet.runs("blueprint");
+    let mut turn = 0;
+    until("it is told", || {
+        turn += 1;
+        let spec = json!({ "value": turn.to_string() });
+        kinds.iter().for_each(|it| hostile.instance(it, "one", &spec));
+        quiet.instance("Note", "one", &spec);
+        hostile.events().contains("others go first").then_some(())
+    });
+    assert!(!quiet.events().contains("others go first"));
+    let page = operator.page("/metrics");
+    let slowed = format!("pemdas_evaluations_slowed{{namespace=\"{}\"}} ", hostile.name);
+    let count = page.lines().find_map(|it| it.strip_prefix(&slowed)?.parse::<u64>().ok());
+    assert!(count.is_some_and(|it| it > 0), "{page}");
+    assert!(page.contains("pemdas_limits{limit=\"writes_each\"} 96"), "{page}");
+}
+
+#[test]
 fn bad_instances_cost_little_and_delay_nobody() {
     let space = Space::new("bad");
     let operator = Plan::over(&[&space]).start();

@@ -20,6 +20,7 @@ mod forged;
 mod given;
 mod going;
 mod hands;
+mod ids;
 mod input;
 mod life;
 mod lost;
@@ -28,12 +29,17 @@ mod lost;
 mod marker;
 mod memory;
 mod operators;
+#[path = "../operator/own.rs"]
+mod own;
 mod past;
+mod port;
 mod proxy;
 mod refused;
 mod reports;
 mod restarts;
 mod rollout;
+mod rotation;
+mod selectors;
 mod server;
 mod settling;
 #[allow(dead_code, reason = "the tests of the operator use the rest")]

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::{
     bed::{bed, credentials, logged, token, until, with_token},
+    own::oversteps,
     space::Space,
 };
 
@@ -172,6 +173,14 @@ impl Operator {
         self.process.as_ref().is_some_and(Kept::runs)
     }
 
+    /// It may have so many files and connections from now on.
+    pub(crate) fn limit_descriptors(&self, count: usize) {
+        let id = &self.process.as_ref().unwrap().id;
+        let limited =
+            Command::new("prlimit").args(["--pid", id, &format!("--nofile={count}:{count}")]).status();
+        assert!(limited.unwrap().success());
+    }
+
     /// The most memory that it ever had, in MiB.
     pub(crate) fn peak_memory(&self) -> u64 {
         let id = &self.process.as_ref().unwrap().id;
@@ -206,13 +215,18 @@ impl Operator {
         fs::read_to_string(self.log_file()).unwrap_or_default()
     }
 
-    /// What it shows of itself over HTTP.
-    pub(crate) fn page(&self, path: &str) -> String {
+    /// Where it shows itself over HTTP.
+    pub(crate) fn address(&self) -> String {
         let log = self.log();
         let mut lines = log.lines().filter_map(|it| serde_json::from_str::<Value>(it).ok());
         let served = lines.rfind(|it| it["fields"]["message"] == "health and metrics are served");
         let served = served.expect("it is served");
-        let mut stream = TcpStream::connect(served["fields"]["address"].as_str().unwrap()).unwrap();
+        served["fields"]["address"].as_str().unwrap().to_owned()
+    }
+
+    /// What it shows of itself over HTTP.
+    pub(crate) fn page(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(self.address()).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -238,39 +252,14 @@ impl Operator {
     }
 }
 
-/// Whether Pemdas may write this under its own name: its bookkeeping, what it tells, and taking its finalizers off. Everything else is
-/// written as the account of a blueprint.
-fn is_its_own(request: &Request, own_namespace: &str) -> bool {
-    let at_home = request.namespace.as_deref() == Some(own_namespace);
-    let ledger = request.name.as_ref().is_none_or(|it| it.starts_with("pemdas-ledger-"));
-    match request.resource.as_str() {
-        "events" => ["create", "patch"].contains(&request.verb.as_str()),
-        "subjectaccessreviews" | "selfsubjectaccessreviews" => request.verb == "create",
-        "controllerrevisions" => true,
-        "leases" => at_home,
-        "secrets" if request.verb != "patch" => at_home || ledger,
-        resource => {
-            let told =
-                ["metadata.annotations.pemdas.dev/status", "metadata.annotations.pemdas.dev/definitions"];
-            let may_touch = |it: &String| {
-                it == "metadata.finalizers" || (resource == "configmaps" && told.contains(&it.as_str()))
-            };
-            request.verb == "patch" && !request.touched.is_empty() && request.touched.iter().all(may_touch)
-        }
-    }
-}
-
 impl Drop for Operator {
     /// Looks through the audit log: whatever a test did, nothing but its own was written under the operator's name.
     fn drop(&mut self) {
         if !std::thread::panicking() {
             let own = self.plan.arguments.iter().find_map(|it| it.strip_prefix("--own-namespace="));
             let own = own.unwrap_or("pemdas-system").to_owned();
-            let reads = ["get", "list", "watch"];
-            let written = self.requests().into_iter().filter(|it| {
-                it.impersonated.is_none() && !reads.contains(&it.verb.as_str()) && !is_its_own(it, &own)
-            });
-            let written: Vec<_> = written.collect();
+            let mut written = self.requests();
+            written.retain(|it| oversteps(it, it.namespace.as_deref() == Some(&own)));
             assert!(written.is_empty(), "written under the operator's own name: {written:#?}");
         }
         if std::thread::panicking() {

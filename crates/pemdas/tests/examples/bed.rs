@@ -17,12 +17,14 @@ use pemdas_testbed::{Cluster, Level};
 use serde_json::{Value, json};
 
 use crate::{
+    own::oversteps,
     page::{blocks, pages_below},
     said,
     shell::Shell,
 };
 
 pub(crate) struct Bed {
+    cluster: &'static Cluster,
     shell: Shell,
     operator: Mutex<Option<Operator>>,
     folder: tempfile::TempDir,
@@ -57,7 +59,7 @@ impl Bed {
         fs::write(folder.path().join("kubeconfig"), config.to_string()).unwrap();
         let volumes: Vec<_> = (0..20).map(volume).collect();
         cluster.apply(&json!({ "apiVersion": "v1", "kind": "List", "items": volumes }).to_string()).unwrap();
-        let bed = Self { shell, operator: Mutex::new(None), folder };
+        let bed = Self { cluster, shell, operator: Mutex::new(None), folder };
         bed.start();
         bed
     }
@@ -111,6 +113,16 @@ impl Bed {
             }
         }
         assert!(commands > 4, "the pages do only {commands} things on a cluster");
+    }
+
+    /// Whatever the pages did, nothing but its own was written under the operator's own name.
+    pub(crate) fn writes_only_its_own(&self) {
+        let home = "pemdas-system";
+        let is_operator = format!("system:serviceaccount:{home}:pemdas");
+        let mut written = self.cluster.requests_where(|it| it.complete && it.user == is_operator).unwrap();
+        assert!(!written.is_empty(), "the audit log tells of it");
+        written.retain(|it| oversteps(it, it.namespace.as_deref() == Some(home)));
+        assert!(written.is_empty(), "written under the operator's own name: {written:#?}");
     }
 
     /// Kills and restarts the operator while something goes on; how often.

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
 
 mod bed;
+#[path = "../operator/own.rs"]
+mod own;
 #[path = "../pages/page.rs"]
 mod page;
 #[path = "../said/mod.rs"]
@@ -20,6 +22,7 @@ fn the_pages_of_the_examples_are_true() {
     let bed = Bed::new();
     bed.play(&PAGES);
     bed.read();
+    bed.writes_only_its_own();
 }
 
 /// A round has its seed, so that a failure can be looked for again; what the moments hit is up to the machine.

@@ -11,6 +11,7 @@ mod definitions;
 mod examples;
 mod given;
 mod marker;
+mod own;
 mod rights;
 mod sharing;
 #[allow(dead_code, reason = "the attacks use the rest")]

@@ -8,7 +8,10 @@ use std::sync::{
 use pemdas_testbed::client::Client;
 use serde_json::{Value, json};
 
-use super::bed::{asked, bed, binding, condition, everything, in_force, namespace, until, until_it_can};
+use super::{
+    bed::{asked, bed, binding, condition, everything, in_force, namespace, until, until_it_can},
+    own::oversteps,
+};
 
 /// A namespace whose default account may do everything, and an API group that is nobody else's.
 pub(crate) struct Space {
@@ -265,6 +268,19 @@ impl Space {
     fn is_marker(&self, name: &str) -> bool {
         let markers = self.markers.lock().unwrap_or_else(PoisonError::into_inner);
         markers.iter().any(|it| name.contains(it))
+    }
+}
+
+/// Whatever a test did: nothing but its own was written here, or in no namespace, under an operator's own name. Any namespace may be that
+/// in which an operator of a test keeps its keys.
+impl Drop for Space {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        let is_here = |of: Option<&str>| of.is_none_or(|it| it == self.name);
+        let written = asked(|it| is_here(it.namespace.as_deref()) && oversteps(it, true));
+        assert!(written.is_empty(), "written under an operator's own name: {written:#?}");
     }
 }
 

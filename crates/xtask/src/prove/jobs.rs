@@ -25,6 +25,7 @@ const WALKED: &[&str] = &[
     "a_replacement_leaves_no_gap",
     "each_attempt_completes_at_most_once",
     "ready_is_never_said_too_early",
+    "what_another_tenant_forges_moves_nothing",
 ];
 
 /// The laws that are asked at every point of a run: more rounds of an example would repeat the same.
@@ -41,6 +42,8 @@ const AT_EVERY_POINT: &[&str] = &[
     "a_contended_field_ends_stalled",
     "what_comes_back_is_deleted_with_a_pause",
     "objects_of_a_dead_root_are_left_and_taken_over_when_told",
+    "a_forged_ledger_is_not_believed",
+    "a_new_key_replaces_an_older_one",
 ];
 
 /// Everything else: name, rounds, program, tests, what it is.
