@@ -513,3 +513,23 @@ fn a_number_of_replicas_beside_an_autoscaler_is_told() {
     );
     nodes_give(&both.replace("[\"web\", \"hpa\"]", "[\"web\", \"hpa\", \"second\"]"), &told);
 }
+
+#[test]
+fn a_job_that_deletes_itself_is_a_once() {
+    let node = |kind: &str, spec: &str, extra: &str| {
+        format!(
+            "app = {{ root = {{ apiVersion = \"v1\", kind = \"Namespace\" }}, also = [\"job\"] }},\n\
+             job = {{ {extra}template = fun the => {{ apiVersion = \"batch/v1\", kind = \"{kind}\", metadata = {{ \
+             name = the.root.metadata.name, namespace = the.root.metadata.name }}, spec = {{\n{spec}\ntemplate.spec = {{ \
+             restartPolicy = \"Never\", containers = [{{ name = \"c\", image = \"i\" }}] }} }} }} }}"
+        )
+    };
+    nodes_give(&node("Job", "ttlSecondsAfterFinished = 60,", ""), &[("PM0234", "60")]);
+    for (spec, extra) in [
+        ("ttlSecondsAfterFinished = 60,", "once = true, "),
+        ("ttlSecondsAfterFinished = null,", ""),
+        ("", ""),
+    ] {
+        nodes_give(&node("Job", spec, extra), &[]);
+    }
+}

@@ -22,6 +22,10 @@ fn draft(nodes: Vec<Node>) -> Draft {
         needs: nodes.iter().map(|it| it.name.clone()).collect(),
         parameters: Vec::new(),
         objects: Vec::new(),
+        deleting: Vec::new(),
+        observed: Vec::new(),
+        definitions: Vec::new(),
+        attention: Vec::new(),
         instance: "instance".to_owned(),
         namespace: "space".to_owned(),
         nodes,
@@ -114,7 +118,7 @@ proptest! {
 
     #[test]
     fn what_is_printed_is_read_as_it_was_meant(template in values()) {
-        let node = Node { name: "node".to_owned(), remarks: Vec::new(), edges: Vec::new(), template };
+        let node = Node { name: "node".to_owned(), remarks: Vec::new(), edges: Vec::new(), once: None, orphan: false, template };
         let draft = draft(vec![node]);
         let is = evaluated(&draft);
         let wanted = draft.rendered();
@@ -145,8 +149,14 @@ fn short_things_stand_on_one_line_and_paths_have_dots() {
         ("metadata", record(vec![("labels", record(vec![("a.b/c", text("x"))]))])),
         ("data", record(vec![("file", text("one\n%{two}\n")), ("if", text("\"%{x}\""))])),
     ]);
-    let node =
-        Node { name: "node".to_owned(), remarks: vec!["A remark.".to_owned()], edges: Vec::new(), template };
+    let node = Node {
+        name: "node".to_owned(),
+        remarks: vec!["A remark.".to_owned()],
+        edges: Vec::new(),
+        once: None,
+        orphan: false,
+        template,
+    };
     let wanted = r#"node = {
   # A remark.
   template = fun _the => {

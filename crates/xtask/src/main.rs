@@ -2,6 +2,7 @@
 //! quick to begin.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this program speaks to the terminal")]
 
+mod charts;
 mod command;
 mod dependencies;
 mod groups;
@@ -22,6 +23,7 @@ Usage: cargo xtask COMMAND
 Commands:
   test [STEP...]   Pass every check, or only the named ones
   test test:NAME   Run some of the tests: a group, a package, or PACKAGE:PROGRAM
+  charts DIR       Import each rendered chart of a folder, and say how far it comes
   prove [OPTION..] Run the deep tier of the tests for some minutes; --help lists the options
   list             List the steps and the groups of tests
   help             Print this
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["test", names @ ..] => steps::run(names),
+        ["charts", folder] => charts::run(folder),
         ["prove", options @ ..] => prove::run(options),
         ["list"] => {
             for step in steps::ALL {

@@ -56,9 +56,11 @@ pub const BAD_REPORT: &str = "PM0126";
 pub const NEVER_IN_STATUS: &str = "PM0127";
 /// A namespaced object without a namespace, under a cluster-scoped root.
 pub const NO_NAMESPACE: &str = "PM0129";
+/// A node makes an object with the name of the blueprint's own ConfigMap.
+pub const OWN_NAME: &str = "PM0130";
 
 /// Every code of this module.
-pub const ALL: [&str; 28] = [
+pub const ALL: [&str; 29] = [
     UNKNOWN_NODE,
     UNKNOWN_KIND,
     SEQUENCE_CYCLE,
@@ -87,4 +89,5 @@ pub const ALL: [&str; 28] = [
     BAD_REPORT,
     NEVER_IN_STATUS,
     NO_NAMESPACE,
+    OWN_NAME,
 ];

@@ -22,6 +22,7 @@ pub(super) fn check(blueprint: &Blueprint, graph: &Graph) -> Vec<Diagnostic> {
         problems.extend(shared_by_members(name, node, object));
         problems.extend(fixed_name(blueprint, graph, name, node, object));
         problems.extend(no_namespace(blueprint, graph, name, node, object));
+        problems.extend(own_name(blueprint, graph, name, node, object));
     }
     problems.extend(duplicates(blueprint, graph));
     problems
@@ -156,6 +157,42 @@ fn fixed_name(
         .at(node.span_of(Clause::Template).clone(), "a fixed name")
         .hint("make the name from `the.root.metadata.name`"),
     )
+}
+
+/// The blueprint is a ConfigMap itself, with its own name: another one cannot have that in its namespace.
+fn own_name(
+    blueprint: &Blueprint,
+    graph: &Graph,
+    name: &str,
+    node: &Node,
+    object: &ObjectIdentity,
+) -> Option<Diagnostic> {
+    let is_map = object.api_version.known() == Some("v1") && object.kind.known() == Some("ConfigMap");
+    let elsewhere = !matches!(object.namespace, NamePart::Missing);
+    if !is_map || elsewhere || !matches!(node.body, Body::Template(_)) || node.state_of.is_some() {
+        return None;
+    }
+    let NamePart::Pattern(segments) = &object.name else { return None };
+    let taken = match segments.as_slice() {
+        [NameSegment::Input(read)] => {
+            graph.roots == [super::OWN_ROOT] && read.path == ["root", "metadata", "name"]
+        }
+        segments => {
+            let text = segments.iter().map(|it| match it {
+                NameSegment::Text(text) => Some(text.as_str()),
+                NameSegment::Input(_) => None,
+            });
+            text.collect::<Option<String>>() == Some(blueprint.name.clone())
+        }
+    };
+    taken.then(|| {
+        Diagnostic::warning(
+            codes::OWN_NAME,
+            format!("`{name}` makes a ConfigMap with the name of the blueprint's own: `{}`", blueprint.name),
+        )
+        .at(node.span_of(Clause::Template).clone(), "exists already where the blueprint is")
+        .hint("give the blueprint another `name`, or keep its ConfigMap in a namespace of its own")
+    })
 }
 
 /// A cluster-scoped root gives its objects no namespace.

@@ -137,13 +137,23 @@ fn unreachable(blueprint: &Blueprint, graph: &Graph) -> Vec<Diagnostic> {
             )
         } else {
             (
-                format!("no root leads to `{name}`, so it would never be made"),
+                format!("no root leads to `{name}`, so it would never be {}", done_to(&node.body)),
                 format!("add it to the `also` of {}, or of a node that these need", suggest::quoted(&roots)),
             )
         };
         Diagnostic::error(codes::UNREACHABLE_NODE, message).at(node.span.clone(), "never needed").hint(hint)
     })
     .collect()
+}
+
+/// What happens to a node of a kind that is needed.
+fn done_to(body: &Body) -> &'static str {
+    match body {
+        Body::Root(_) | Body::Template(_) => "made",
+        Body::Observe(_) => "read",
+        Body::Absent(_) => "deleted",
+        Body::Value(_) => "computed",
+    }
 }
 
 /// An extract from a node that is not needed whenever its reader is would wait for ever.

@@ -24,6 +24,10 @@ pub const NOT_THE_SAME: &str = "PM0610";
 pub const CUSTOM_KIND: &str = "PM0611";
 /// How many replicas there are is left to an autoscaler.
 pub const AUTOSCALED: &str = "PM0612";
+/// Something is a hook of Helm.
+pub const HOOK: &str = "PM0613";
+/// Labels and annotations in which Helm keeps its books are left out.
+pub const BOOKS: &str = "PM0614";
 
 /// All of them.
 pub const ALL: &[&str] = &[
@@ -39,4 +43,6 @@ pub const ALL: &[&str] = &[
     NOT_THE_SAME,
     CUSTOM_KIND,
     AUTOSCALED,
+    HOOK,
+    BOOKS,
 ];

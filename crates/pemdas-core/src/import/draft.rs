@@ -23,6 +23,10 @@ pub struct Draft {
     pub needs: Vec<String>,
     /// The fields of its spec.
     pub parameters: Vec<Parameter>,
+    /// What the deletion of the root needs.
+    pub deleting: Vec<String>,
+    /// Objects of others that nodes only look at.
+    pub observed: Vec<Observed>,
     /// The other nodes.
     pub nodes: Vec<Node>,
     /// The name of the instance that gives the objects again.
@@ -31,6 +35,32 @@ pub struct Draft {
     pub namespace: String,
     /// What was imported, a value for each node: without what a server sets, and with the namespace that it is in.
     pub objects: Vec<Value>,
+    /// The definitions of kinds that come along: no instance owns them.
+    pub definitions: Vec<Value>,
+    /// What its owner should look at first.
+    pub attention: Vec<Attention>,
+}
+
+/// Nodes that want to be looked at, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attention {
+    /// Why, in a few words.
+    pub why: &'static str,
+    /// The nodes.
+    pub nodes: Vec<String>,
+}
+
+/// An object of somebody else that a node looks at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observed {
+    /// The node.
+    pub name: String,
+    /// The apiVersion of the object.
+    pub api_version: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its name.
+    pub object: String,
 }
 
 /// A field of the proposed kind.
@@ -72,8 +102,23 @@ pub struct Node {
     pub remarks: Vec<String>,
     /// What it needs, and why.
     pub edges: Vec<Edge>,
+    /// How it runs, if it is something that is done once.
+    pub once: Option<Once>,
+    /// Whether its object stays when the instance goes.
+    pub orphan: bool,
     /// Its object.
     pub template: Expression,
+}
+
+/// How something is done that is done once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Once {
+    /// Whether it is a Pod, which has no condition that says that it is done.
+    pub pod: bool,
+    /// What it is done for: when this changes, it is done again.
+    pub key: Expression,
+    /// Whether the first key is only taken as where to begin: a new instance has nothing to upgrade.
+    pub skip_first: bool,
 }
 
 /// What a node needs.
@@ -193,25 +238,59 @@ impl Draft {
 
 /// Puts a draft together.
 pub(super) fn assemble(
-    objects: Vec<Object>,
+    objects: &[Object],
     named: Named,
     mut edges: Vec<Vec<refer::Found>>,
     lifted: Lifted,
+    definitions_outside: bool,
 ) -> Draft {
-    let needs = needs(&named.nodes, &edges);
-    let mut templates = lifted.templates.into_iter();
+    let is_outside =
+        |index: usize| definitions_outside && objects.get(index).is_some_and(Object::is_definition);
+    let used: BTreeSet<usize> = (0..objects.len())
+        .filter(|it| !is_outside(*it))
+        .flat_map(|it| edges[it].iter().map(|it| it.to))
+        .filter(|it| is_outside(*it))
+        .collect();
+    for (index, edges) in edges.iter_mut().enumerate() {
+        edges.retain(|_| !is_outside(index));
+    }
+    let deletion: BTreeSet<usize> = objects
+        .iter()
+        .enumerate()
+        .filter(|(_, it)| it.hook.as_ref().is_some_and(super::hooks::Hook::is_of_deletion))
+        .map(|it| it.0)
+        .collect();
+    let needs = needs(&named.nodes, &edges, &|it| !deletion.contains(it) && !is_outside(*it));
+    let deleting = deletion.iter().filter(|it| {
+        !edges
+            .iter()
+            .enumerate()
+            .any(|(from, found)| deletion.contains(&from) && found.iter().any(|found| found.to == **it))
+    });
+    let deleting = deleting.map(|it| named.nodes[*it].clone()).collect();
     let mut nodes = Vec::new();
+    let attention = attention(objects, &named, &lifted.templates, &is_outside);
+    let mut templates = lifted.templates.into_iter();
     for (index, object) in objects.iter().enumerate() {
         let found = edges.get_mut(index).map(std::mem::take).unwrap_or_default();
         let edge = |it: refer::Found| Edge { to: named.nodes[it.to].clone(), why: it.why, order: it.order };
         let Some(template) = templates.next() else { break };
+        if is_outside(index) {
+            continue;
+        }
         nodes.push(Node {
             name: named.nodes[index].clone(),
             remarks: remarks(object, &template),
             edges: found.into_iter().map(edge).collect(),
+            once: super::once::of(object, &template),
+            orphan: object.survives(),
             template,
         });
     }
+    let all = |outside: bool| {
+        let of = objects.iter().enumerate().filter(|it| is_outside(it.0) == outside);
+        of.map(|it| it.1.value.clone()).collect()
+    };
     Draft {
         name: named.blueprint,
         kind: named.kind,
@@ -219,36 +298,89 @@ pub(super) fn assemble(
         cluster: named.cluster,
         root: named.root,
         needs,
+        deleting,
+        observed: used.iter().map(|it| observed(&objects[*it], &named.nodes[*it])).collect(),
+        definitions: all(true),
+        attention,
         parameters: lifted.parameters,
         nodes,
         instance: named.instance,
         namespace: named.namespace,
-        objects: objects.into_iter().map(|it| it.value).collect(),
+        objects: all(false),
     }
+}
+
+/// A definition that is not ours, and only has to be there.
+fn observed(object: &Object, node: &str) -> Observed {
+    Observed {
+        name: node.to_owned(),
+        api_version: object.api_version.clone(),
+        kind: object.kind.clone(),
+        object: object.name.clone(),
+    }
+}
+
+/// What the owner of a blueprint should look at first, in at most five groups.
+fn attention(
+    objects: &[Object],
+    named: &Named,
+    templates: &[Expression],
+    is_outside: &dyn Fn(usize) -> bool,
+) -> Vec<Attention> {
+    type Is = fn(&Object, &Expression) -> bool;
+    let groups: [(&'static str, Is); 5] = [
+        ("values of Secrets that everybody sees who may read the blueprint", |it, _| {
+            it.is_secret_with_values()
+        }),
+        ("hooks of Helm: when they run, and when again", |it, _| it.hook.is_some()),
+        ("fixed names, which a second instance would share", |_, template| has_fixed_name(template)),
+        ("data that stays when the instance is deleted", |it, _| it.survives()),
+        ("checksums that no longer follow what they are of", |it, _| !it.checksums().is_empty()),
+    ];
+    let found = groups.into_iter().map(|(why, is)| {
+        let all = objects.iter().zip(templates).enumerate();
+        let of = all.filter(|(index, (object, template))| !is_outside(*index) && is(object, template));
+        Attention { why, nodes: of.map(|it| named.nodes[it.0].clone()).collect() }
+    });
+    found.filter(|it| !it.nodes.is_empty()).collect()
+}
+
+fn is_fixed(what: &What) -> bool {
+    matches!(what, What::Text(parts) if parts.iter().all(|it| matches!(it, Part::Literal(_))))
+}
+
+fn field<'a>(expression: &'a Expression, name: &str) -> Option<&'a Expression> {
+    match &expression.what {
+        What::Record(fields) => fields.iter().find(|it| it.0 == name).map(|it| &it.1),
+        _ => None,
+    }
+}
+
+/// Whether all instances (of a namespace) mean the same object.
+fn has_fixed_name(template: &Expression) -> bool {
+    let part = |name: &str| field(template, "metadata").and_then(|it| field(it, name));
+    part("name").is_some_and(|it| is_fixed(&it.what)) && part("namespace").is_none_or(|it| is_fixed(&it.what))
 }
 
 /// What stands above a node.
 fn remarks(object: &Object, template: &Expression) -> Vec<String> {
-    let mut remarks = Vec::new();
+    let mut remarks = object.remarks.clone();
+    if object.survives() {
+        remarks.push("It stays when the instance is deleted: what it holds would be lost.".to_owned());
+    }
+    for name in object.checksums() {
+        remarks.push(format!(
+            "`{name}` is what Helm computed: it no longer follows what it is the checksum of."
+        ));
+    }
     if object.is_secret_with_values() {
         remarks.push(
             "The values of this Secret stand here for everybody who may read the blueprint.".to_owned(),
         );
         remarks.push("Make it outside and `observe` it, or let `the.seed` make the value.".to_owned());
     }
-    let fixed = |what: &What| match what {
-        What::Text(parts) => parts.iter().all(|it| matches!(it, Part::Literal(_))),
-        _ => false,
-    };
-    let field = |expression: &Expression, name: &str| match &expression.what {
-        What::Record(fields) => fields.iter().find(|it| it.0 == name).map(|it| it.1.clone()),
-        _ => None,
-    };
-    let metadata = field(template, "metadata");
-    let part = |name: &str| metadata.as_ref().and_then(|it| field(it, name));
-    if part("name").is_some_and(|it| fixed(&it.what)) {
-        let remark = match part("namespace") {
-            Some(space) if !fixed(&space.what) => None,
+    if has_fixed_name(template) {
+        let remark = match field(template, "metadata").and_then(|it| field(it, "namespace")) {
             None if object.namespaced => Some("all instances of a namespace mean the same object."),
             _ => Some("all instances mean the same object."),
         };
@@ -257,14 +389,18 @@ fn remarks(object: &Object, template: &Expression) -> Vec<String> {
     remarks
 }
 
-/// The nodes that the root has to need so that all are needed.
-fn needs(nodes: &[String], edges: &[Vec<refer::Found>]) -> Vec<String> {
-    let needed: BTreeSet<usize> = edges.iter().flatten().map(|it| it.to).collect();
+/// The nodes that the root has to need so that all are needed, but for those of its deletion.
+fn needs(nodes: &[String], edges: &[Vec<refer::Found>], of_life: &dyn Fn(&usize) -> bool) -> Vec<String> {
+    let ends = |(from, found): (usize, &Vec<refer::Found>)| {
+        let to: Vec<usize> = found.iter().map(|it| it.to).collect();
+        if of_life(&from) { to } else { Vec::new() }
+    };
+    let needed: BTreeSet<usize> = edges.iter().enumerate().flat_map(ends).collect();
     let mut reached = BTreeSet::new();
     let mut chosen = BTreeSet::new();
     let first = (0..nodes.len()).filter(|it| !needed.contains(it));
     for start in first.chain(0..nodes.len()) {
-        if reached.contains(&start) {
+        if reached.contains(&start) || !of_life(&start) {
             continue;
         }
         chosen.insert(start);

@@ -41,7 +41,10 @@ impl Draft {
                 names.insert(std::mem::replace(&mut parameter.name, name.clone()), name);
             }
         }
-        self.nodes.iter_mut().for_each(|it| rename(&mut it.template, &names));
+        for node in &mut self.nodes {
+            rename(&mut node.template, &names);
+            node.once.iter_mut().for_each(|it| rename(&mut it.key, &names));
+        }
     }
 }
 

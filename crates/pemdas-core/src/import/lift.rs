@@ -24,7 +24,10 @@ pub(super) struct Lifted {
 
 /// Lifts the parameters and derives the names.
 pub(super) fn lift(objects: &[Object], named: &Named) -> Lifted {
-    let found = parameters::find(objects, named);
+    let mut found = parameters::find(objects, named);
+    if objects.iter().any(|it| it.hook.as_ref().is_some_and(super::hooks::Hook::is_of_upgrade)) {
+        found.parameters.push(super::once::release());
+    }
     let texts = text::Texts::new(objects, named);
     let templates = objects.iter().enumerate().map(|(index, object)| {
         let builder = Builder { index, object, texts: &texts, lifted: &found.places };
@@ -37,16 +40,17 @@ struct Builder<'a> {
     index: usize,
     object: &'a Object,
     texts: &'a text::Texts<'a>,
-    lifted: &'a BTreeMap<(usize, Path), String>,
+    lifted: &'a BTreeMap<(usize, Path), parameters::Place>,
 }
 
 impl Builder<'_> {
     fn build(&self, tree: &Tree, path: &mut Path) -> Expression {
         let what = match self.lifted.get(&(self.index, path.clone())) {
-            Some(name) if matches!(tree.content, Content::Text(_)) => {
-                What::Text(vec![Part::Parameter(name.clone())])
+            Some(place) if matches!(tree.content, Content::Text(_)) => {
+                let before = (!place.before.is_empty()).then(|| Part::Literal(place.before.clone()));
+                What::Text(before.into_iter().chain([Part::Parameter(place.name.clone())]).collect())
             }
-            Some(name) => What::Read(name.clone()),
+            Some(place) => What::Read(place.name.clone()),
             None => self.plain(tree, path),
         };
         Expression { what, above: tree.above.clone(), beside: tree.beside.clone() }

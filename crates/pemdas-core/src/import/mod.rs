@@ -10,9 +10,12 @@
 pub mod codes;
 mod draft;
 mod fit;
+mod hooks;
 mod lift;
 mod names;
+mod once;
 mod refer;
+mod release;
 mod strip;
 mod tree;
 
@@ -30,7 +33,9 @@ use crate::{
     suggest,
 };
 
-pub use draft::{Contract, Draft, Edge, Expression, Node, Order, Parameter, Part, What};
+pub use draft::{
+    Attention, Contract, Draft, Edge, Expression, Node, Observed, Once, Order, Parameter, Part, What,
+};
 pub use fit::Home;
 pub use strip::is_of_a_server;
 pub use tree::{Content, Field, Tree};
@@ -59,6 +64,8 @@ pub struct Wishes {
     pub fallback: Option<String>,
     /// Names of nodes that are taken already.
     pub taken: Vec<String>,
+    /// Whether definitions of kinds are nodes like the others: there is no file beside the blueprint for them.
+    pub definitions_inside: bool,
 }
 
 /// The group of the proposed kind where none is wished for.
@@ -81,9 +88,20 @@ pub(crate) struct Object {
     pub(crate) namespaced: bool,
     /// Who owns it, by kind and name.
     pub(crate) owners: Vec<(String, String)>,
+    /// The hook of Helm that it is.
+    pub(crate) hook: Option<hooks::Hook>,
+    /// Whether Helm would leave it when the release goes.
+    pub(crate) kept: bool,
+    /// What is to be known about it.
+    pub(crate) remarks: Vec<String>,
 }
 
 impl Object {
+    /// Whether it defines a kind.
+    pub(crate) fn is_definition(&self) -> bool {
+        self.kind == "CustomResourceDefinition" && self.group() == "apiextensions.k8s.io"
+    }
+
     pub(crate) fn group(&self) -> &str {
         group_of(&self.api_version)
     }
@@ -119,6 +137,12 @@ pub fn draft(given: Vec<Given>, wishes: &Wishes) -> (Option<Draft>, Vec<Diagnost
     refuse_doubles(&objects, &mut problems);
     left_to_controllers(&mut objects, &mut problems);
     left_to_autoscalers(&mut objects, &mut problems);
+    hooks::read(&mut objects, &mut problems);
+    once::without_haste(&mut objects);
+    // Of definitions alone, an operator makes what else there is.
+    let outside = !wishes.definitions_inside && !objects.iter().all(Object::is_definition);
+    let release = release::read(&objects);
+    release::without_books(&mut objects, &mut problems);
     if objects.is_empty() && problems.is_empty() {
         problems.push(Diagnostic::error(codes::NOTHING, "there is no object to import"));
     }
@@ -133,12 +157,12 @@ pub fn draft(given: Vec<Given>, wishes: &Wishes) -> (Option<Draft>, Vec<Diagnost
     if problems.iter().any(|it| it.severity == crate::diagnostic::Severity::Error) || objects.is_empty() {
         return (None, problems);
     }
-    let named = names::choose(&objects, wishes);
+    let named = names::choose(&objects, &release, wishes);
     settle_namespaces(&mut objects, &named);
     warn_of_secrets(&objects, &mut problems);
     let edges = refer::edges(&objects);
     let lifted = lift::lift(&objects, &named);
-    (Some(draft::assemble(objects, named, edges, lifted)), problems)
+    (Some(draft::assemble(&objects, named, edges, lifted, outside)), problems)
 }
 
 /// The objects without what a server sets, or what is wrong with them.
@@ -194,7 +218,20 @@ fn read(given: Vec<Given>, wishes: &Wishes, problems: &mut Vec<Diagnostic>) -> V
             tree.remove(&["metadata", "namespace"]);
         }
         let value = tree.to_json();
-        objects.push(Object { file, tree, value, api_version, kind, name, namespace, namespaced, owners });
+        objects.push(Object {
+            file,
+            tree,
+            value,
+            api_version,
+            kind,
+            name,
+            namespace,
+            namespaced,
+            owners,
+            hook: None,
+            kept: false,
+            remarks: Vec::new(),
+        });
     }
     objects
 }
@@ -329,6 +366,7 @@ fn left_to_autoscalers(objects: &mut [Object], problems: &mut Vec<Diagnostic>) {
         }
         object.tree.remove(&["spec", "replicas"]);
         object.value = object.tree.to_json();
+        object.remarks.push(format!("`replicas` is left out: {scaler} sets it."));
         let message = format!("`replicas` of {} is left out: {scaler} sets it", object.title());
         problems.push(object.place(Diagnostic::remark(codes::AUTOSCALED, message), ""));
     }
@@ -366,6 +404,19 @@ fn warn_of_secrets(objects: &[Object], problems: &mut Vec<Diagnostic>) {
 }
 
 impl Object {
+    /// The annotations of its pods with checksums of what else the chart makes: they roll the pods when that changes.
+    pub(crate) fn checksums(&self) -> Vec<&str> {
+        let annotations =
+            self.value.pointer("/spec/template/metadata/annotations").and_then(Value::as_object);
+        let names = annotations.into_iter().flatten().map(|it| it.0.as_str());
+        names.filter(|it| it.starts_with("checksum/")).collect()
+    }
+
+    /// Whether it holds data, or what somebody wants to stay, when the instance goes.
+    pub(crate) fn survives(&self) -> bool {
+        self.kept || (self.kind == "PersistentVolumeClaim" && self.group().is_empty())
+    }
+
     pub(crate) fn is_secret_with_values(&self) -> bool {
         let has = |field: &str| {
             self.value.get(field).and_then(Value::as_object).is_some_and(|it: &Map<_, _>| !it.is_empty())

@@ -5,9 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use crate::kube_types::{Kind, format};
 
-use super::{GROUP, Object, Wishes};
+use super::{GROUP, Object, Wishes, release::Release};
 
 /// What everything is called.
 #[derive(Debug, Clone)]
@@ -20,6 +22,10 @@ pub(super) struct Named {
     pub(super) group: String,
     /// The instance that gives the objects again.
     pub(super) instance: String,
+    /// Whether it is a release of Helm.
+    pub(super) of_release: bool,
+    /// Whether its name is no word of the application: then it means the instance wherever it stands.
+    pub(super) distinct: bool,
     /// Whether the root lives beside namespaces: one of the objects is the namespace of others.
     pub(super) cluster: bool,
     /// Where the root lives, and objects that do not say where.
@@ -39,8 +45,8 @@ const WORKLOADS: &[&str] = &["Deployment", "StatefulSet", "DaemonSet", "CronJob"
 const MAX_NODE: usize = 63;
 
 /// Chooses all names.
-pub(super) fn choose(objects: &[Object], wishes: &Wishes) -> Named {
-    let instance = instance(objects, wishes);
+pub(super) fn choose(objects: &[Object], release: &Release, wishes: &Wishes) -> Named {
+    let instance = release.name.clone().unwrap_or_else(|| instance(objects, wishes));
     let spaces: BTreeSet<&str> = objects
         .iter()
         .filter(|it| it.kind == "Namespace" && it.api_version == "v1")
@@ -53,17 +59,67 @@ pub(super) fn choose(objects: &[Object], wishes: &Wishes) -> Named {
         (true, Some(only)) if spaces.len() == 1 => (*only).to_owned(),
         _ => home(objects),
     };
-    let blueprint = wishes.name.clone().unwrap_or_else(|| instance.clone());
+    // An instance has the name of a release, what it is an instance of that of the chart.
+    let chart =
+        || release.chart.clone().or_else(|| release.name.as_ref().and_then(|it| shared_rest(objects, it)));
+    let mut blueprint = wishes.name.clone().or_else(chart).unwrap_or_else(|| instance.clone());
     let kind = wishes.kind.clone().unwrap_or_else(|| kind_of(&blueprint, objects));
+    // The blueprint is a ConfigMap itself.
+    let plain = snake(&blueprint);
+    let is_map = |it: &Object| it.kind == "ConfigMap" && it.api_version == "v1";
+    while objects.iter().any(|it| is_map(it) && it.name == blueprint) {
+        blueprint.push_str("-blueprint");
+    }
     let nodes = nodes(objects, &instance, &wishes.taken);
     let mut taken: BTreeSet<&str> = nodes.iter().map(String::as_str).collect();
     taken.extend(wishes.taken.iter().map(String::as_str));
-    let root = [snake(&blueprint), snake(&kind), "app".to_owned(), "instance".to_owned()]
+    let root = [plain, snake(&kind), "app".to_owned(), "instance".to_owned()]
         .into_iter()
         .find(|it| is_free(it, &taken))
         .unwrap_or_else(|| numbered("instance", &taken));
     let group = wishes.group.clone().unwrap_or_else(|| GROUP.to_owned());
-    Named { blueprint, kind, group, instance, cluster, namespace, root, nodes }
+    let distinct = release.name.is_some() && !words(objects, release).any(|it| it.starts_with(&instance));
+    let of_release = release.name.is_some();
+    Named { blueprint, kind, group, instance, of_release, distinct, cluster, namespace, root, nodes }
+}
+
+/// What the application calls itself: its chart, its names, its images and their programs.
+fn words<'a>(objects: &'a [Object], release: &'a Release) -> impl Iterator<Item = String> + 'a {
+    let labels = objects.iter().filter_map(|it| it.tree.find(&["metadata", "labels"])).flat_map(|it| {
+        ["app.kubernetes.io/name", "app.kubernetes.io/component", "app"]
+            .map(|key| it.text(&[key]).unwrap_or_default())
+    });
+    let mut images = Vec::new();
+    objects.iter().for_each(|it| of_images(&it.value, &mut images));
+    let images =
+        images.into_iter().flat_map(|it| it.split([':', '/']).map(str::to_owned).collect::<Vec<_>>());
+    release.chart.clone().into_iter().chain(labels.map(str::to_owned)).chain(images)
+}
+
+fn of_images(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|it| of_images(it, found)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                found.extend(value.as_str().filter(|_| name == "image").map(str::to_owned));
+                of_images(value, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What all names have in common behind the name of the instance: `rel-metrics-server` and `rel-metrics-server-view` have `metrics-server`.
+fn shared_rest(objects: &[Object], instance: &str) -> Option<String> {
+    let rests = objects.iter().filter_map(|it| it.name.strip_prefix(instance)?.strip_prefix('-'));
+    let shared = |one: String, other: &str| {
+        let same = one.split('-').zip(other.split('-')).take_while(|(a, b)| a == b).map(|it| it.0);
+        same.collect::<Vec<_>>().join("-")
+    };
+    let mut rests = rests.map(str::to_owned);
+    let first = rests.next()?;
+    let shared = rests.fold(first, |one, other| shared(one, &other));
+    (shared.len() > 1 && format::dns_label(&shared).is_ok()).then_some(shared)
 }
 
 /// Where most of the objects live.

@@ -109,12 +109,13 @@ pub(super) fn edges(objects: &[Object]) -> Vec<Vec<Found>> {
             }
         }
     }
+    super::hooks::edges(objects, &mut edges);
     without_circles(&mut edges);
     edges
 }
 
 /// One edge to each object: the strongest order, and why.
-fn add(edges: &mut Vec<Found>, found: Found) {
+pub(super) fn add(edges: &mut Vec<Found>, found: Found) {
     match edges.iter_mut().find(|it| it.to == found.to) {
         Some(known) if known.order < found.order => *known = found,
         Some(_) => {}
@@ -143,6 +144,7 @@ fn walk(index: &Index<'_>, object: &Object, value: &Value, depth: usize, found: 
     match value {
         Value::Array(items) => items.iter().for_each(|it| walk(index, object, it, depth + 1, found)),
         Value::Object(fields) => {
+            called(index, object, value, found);
             let data = depth == 0 && ["ConfigMap", "Secret"].contains(&object.kind.as_str());
             for (field, value) in fields.iter().filter(|_| !data) {
                 named(index, object, field, value, found);
@@ -150,6 +152,39 @@ fn walk(index: &Index<'_>, object: &Object, value: &Value, depth: usize, found: 
             }
         }
         _ => {}
+    }
+}
+
+/// The host in an address, without its domain: `redis-cart` of `redis-cart:6379` and of `http://redis-cart.shop.svc/`. Of a word alone
+/// nobody knows whether it is one.
+pub(super) fn addressed(text: &str) -> Option<&str> {
+    let rest = text.split_once("://").map_or(text, |it| it.1);
+    let rest = rest.split('/').next().unwrap_or(rest);
+    let rest = rest.rsplit('@').next().unwrap_or(rest);
+    let (host, port) = match rest.split_once(':') {
+        Some((host, port)) => (host, Some(port)),
+        None => (rest, None),
+    };
+    let is_port = port.is_some_and(|it| !it.is_empty() && it.chars().all(|it| it.is_ascii_digit()));
+    let is_address = is_port || text.contains("://") || host.contains(".svc");
+    let name = host.split('.').next().filter(|it| !it.is_empty())?;
+    (is_address && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '-')).then_some(name)
+}
+
+/// The Services whose addresses stand in variables and arguments. Nothing waits for them: whoever asks asks again.
+fn called(index: &Index<'_>, object: &Object, value: &Value, found: &mut Vec<Found>) {
+    let mut at = |text: &str, why: &str| {
+        let words = text.split([',', ' ', '=']).filter_map(addressed);
+        for to in words.filter_map(|it| index.find("Service", &object.namespace, it)) {
+            found.push(Found { to, why: why.to_owned(), order: Order::None });
+        }
+    };
+    let items = |field: &str| value.get(field).and_then(Value::as_array).into_iter().flatten();
+    for variable in items("env").filter_map(|it| it.get("value")?.as_str()) {
+        at(variable, "a variable of its pods says where it is");
+    }
+    for argument in items("args").chain(items("command")).filter_map(Value::as_str) {
+        at(argument, "an argument of its pods says where it is");
     }
 }
 

@@ -76,6 +76,12 @@ pub(super) fn strip(tree: &mut Tree, api_version: &str, kind: &str) {
     }
     let Ok(built_in) = Kind::find(api_version, kind) else { return };
     no_nulls(tree);
+    if let Some(body) = built_in.body() {
+        no_empties(tree, &body);
+    }
+    for name in ["labels", "annotations"] {
+        tree.remove_if(&["metadata", name], is_empty);
+    }
     if live {
         filled_in(tree, kind);
         if let Some(body) = built_in.body() {
@@ -107,6 +113,52 @@ fn no_nulls(tree: &mut Tree) {
         Content::Record(fields) => {
             fields.retain(|it| it.value.content != Content::Null);
             fields.iter_mut().for_each(|it| no_nulls(&mut it.value));
+        }
+        _ => {}
+    }
+}
+
+fn is_empty(tree: &Tree) -> bool {
+    match &tree.content {
+        Content::List(items) => items.is_empty(),
+        Content::Record(fields) => fields.is_empty(),
+        _ => false,
+    }
+}
+
+/// Records that say as much with nothing in them as if they were not there.
+const SAY_NOTHING: &[&str] = &["resources", "affinity", "securityContext"];
+
+/// To the API server, an empty list or map in a field that may be left out is the same as no field. An empty record may say something:
+/// `emptyDir: {}`, `podSelector: {}`.
+fn no_empties(tree: &mut Tree, body: &kube_types::Type) {
+    let Content::Record(fields) = &mut tree.content else { return };
+    for field in fields.iter_mut() {
+        let Some(known) = body.field(&field.name) else { continue };
+        no_empties_within(&mut field.value, known.shape());
+    }
+    fields.retain(|field| {
+        let Some(known) = body.field(&field.name).filter(|it| !it.is_required()) else { return true };
+        let says_nothing = match known.shape() {
+            Shape::List(_) | Shape::Dictionary(_) => true,
+            _ => SAY_NOTHING.contains(&field.name.as_str()),
+        };
+        !(says_nothing && is_empty(&field.value))
+    });
+}
+
+fn no_empties_within(tree: &mut Tree, shape: Shape) {
+    match (&mut tree.content, shape) {
+        (_, Shape::Record(id)) => {
+            if let Some(body) = kube_types::Type::find(id) {
+                no_empties(tree, &body);
+            }
+        }
+        (Content::List(items), Shape::List(inner)) => {
+            items.iter_mut().for_each(|it| no_empties_within(it, inner.shape()));
+        }
+        (Content::Record(fields), Shape::Dictionary(inner)) => {
+            fields.iter_mut().for_each(|it| no_empties_within(&mut it.value, inner.shape()));
         }
         _ => {}
     }

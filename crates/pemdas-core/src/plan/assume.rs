@@ -11,6 +11,9 @@ use crate::{
     truth::Truth,
 };
 
+/// Stands for an address that nobody knows yet.
+const CHOSEN: &str = "(chosen by the cluster)";
+
 /// Gives an object the status that it has when it is current.
 pub(super) fn healthy(object: &mut Value, observes_generation: bool) {
     let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -70,6 +73,10 @@ pub(super) fn healthy(object: &mut Value, observes_generation: bool) {
         ("apiextensions.k8s.io", "CustomResourceDefinition") => {
             condition(object, "NamesAccepted", "True", None);
             condition(object, "Established", "True", None);
+        }
+        // The API server chooses it when it creates the object; until then its kind is not ready.
+        ("", "Service") if FieldPath::find(object, &["spec", "clusterIP"]).is_none() => {
+            set(object, &FieldPath::of(&["spec", "clusterIP"]), json!(CHOSEN));
         }
         ("", "PersistentVolumeClaim") => {
             set(object, &FieldPath::of(&["status", "phase"]), json!("Bound"));

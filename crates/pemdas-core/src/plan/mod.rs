@@ -158,7 +158,9 @@ impl Plan {
     /// Whether everything that is needed is ready in the end, if all goes well.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        !self.cut_off && self.nodes.values().all(|it| !matches!(it.fate, Fate::Waits | Fate::Stalled))
+        let is_ready = |it: &NodePlan| !matches!(it.fate, Fate::Waits | Fate::Stalled) && it.last.is_empty();
+        let is_needed = |it: &&NodePlan| !matches!(it.fate, Fate::NotNeeded | Fate::Goes(_));
+        !self.cut_off && self.nodes.values().filter(is_needed).all(is_ready)
     }
 }
 

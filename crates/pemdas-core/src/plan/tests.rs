@@ -196,6 +196,25 @@ fn depth_takes_rounds_and_width_does_not() {
 }
 
 #[test]
+fn a_service_gets_its_address_and_what_comes_after_it_is_planned() {
+    let nodes = json!({
+        "app": root(&["after", "balancer"]),
+        "balancer": template("balancer", "Service", json!({})),
+        "after": template("after", "ConfigMap", json!({ "before": { "balancer": edge(json!({})) } })),
+    });
+    let functions: [(&str, Function); 2] = [
+        ("nodes.balancer.template", |_| {
+            Answer::Value(json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "balancer" },
+                "spec": { "type": "LoadBalancer", "ports": [{ "port": 80 }] } }))
+        }),
+        ("nodes.after.template", |_| map("after", &json!({}))),
+    ];
+    let plan = played(in_shop(blueprint(nodes)), &functions, Vec::new());
+    assert_eq!(written(&plan), [vec!["Create balancer"], vec!["Create after"]]);
+    assert!(plan.is_complete() && plan.conditions.ready, "{plan:?}");
+}
+
+#[test]
 fn data_that_only_the_cluster_knows_ends_a_branch() {
     let nodes = json!({
         "app": root(&["web", "uses", "free"]),

@@ -44,3 +44,5 @@ pub const UNKNOWN_FIELD: &str = "PM0231";
 pub const UNKNOWN_STATUS: &str = "PM0232";
 /// A number of replicas in a template, beside an autoscaler that sets it.
 pub const AUTOSCALED: &str = "PM0233";
+/// A Job that deletes itself, on a node that wants it to be there.
+pub const MADE_AGAIN: &str = "PM0234";

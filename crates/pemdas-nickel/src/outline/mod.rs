@@ -10,6 +10,7 @@ mod failures;
 mod field_reads;
 mod identity;
 mod imported;
+mod jobs;
 mod kinds;
 mod kube_types;
 mod lints;
@@ -129,6 +130,7 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
         blueprint.texts = texts(&syntax);
         kube_types::run(&mut outliner, blueprint);
         autoscalers::run(&mut outliner, blueprint);
+        jobs::run(&mut outliner, blueprint);
         drafts = kinds_draft(evaluator, blueprint, &field_reads::of(&trees));
         outliner.diagnostics.extend(check_conversions(evaluator, blueprint, &drafts));
         outliner.diagnostics.append(&mut drafts.diagnostics);

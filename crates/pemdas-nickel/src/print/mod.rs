@@ -7,7 +7,7 @@ mod strings;
 
 use std::collections::BTreeSet;
 
-use pemdas_core::import::{Contract, Draft, Expression, Node, Order, Parameter, Part, What};
+use pemdas_core::import::{Contract, Draft, Expression, Node, Observed, Once, Order, Parameter, Part, What};
 use serde_json::{Number, Value};
 
 pub use strings::{field_name, string};
@@ -27,6 +27,9 @@ pub fn blueprint(draft: &Draft) -> String {
     kind(draft, &mut out);
     out.push_str("\n  nodes = {\n");
     root(draft, &mut out);
+    for seen in &draft.observed {
+        out.push_str(&observed(seen));
+    }
     for node in &draft.nodes {
         out.push('\n');
         out.push_str(&self::node(node, 2));
@@ -41,6 +44,9 @@ pub fn imported(draft: &Draft) -> Vec<&'static str> {
     let mut names = BTreeSet::new();
     if draft.nodes.iter().flat_map(|it| &it.edges).any(|it| it.order == Order::There) {
         names.insert("Any");
+    }
+    if draft.nodes.iter().filter_map(|it| it.once.as_ref()).any(|it| !it.pod) {
+        names.insert("Failed");
     }
     names.extend(draft.parameters.iter().map(|it| contract(it.contract)).filter(|it| *it != "String"));
     std::iter::once("Blueprint").chain(names).collect()
@@ -104,6 +110,11 @@ fn root(draft: &Draft, out: &mut String) {
     ));
     let needs: Vec<String> = draft.needs.iter().map(|it| string(it)).collect();
     out.push_str(&list("also", &needs, 3));
+    if !draft.deleting.is_empty() {
+        let last: Vec<String> = draft.deleting.iter().map(|it| string(it)).collect();
+        out.push_str("      # Before everything goes.\n");
+        out.push_str(&list("deleting", &last, 3));
+    }
     out.push_str("    },\n");
 }
 
@@ -127,6 +138,12 @@ pub fn node(node: &Node, level: usize) -> String {
         out.push_str(&format!("{indent}  # {remark}\n"));
     }
     edges(node, level + 1, &mut out);
+    if let Some(once) = &node.once {
+        self::once(once, level + 1, &mut out);
+    }
+    if node.orphan {
+        out.push_str(&format!("{indent}  on_delete = 'Orphan,\n"));
+    }
     let printer = Printer { argument: argument(&node.template) };
     // A function even where it reads nothing: whoever goes on from here has less to change.
     let function = match reads(&node.template) {
@@ -142,6 +159,37 @@ pub fn node(node: &Node, level: usize) -> String {
     ));
     out.push_str(&format!("{indent}}},\n"));
     out
+}
+
+/// An object of somebody else that is only looked at.
+fn observed(seen: &Observed) -> String {
+    let field = |name: &str, text: &str| format!("{name} = {}", string(text));
+    let fields =
+        [field("apiVersion", &seen.api_version), field("kind", &seen.kind), field("name", &seen.object)];
+    format!("\n    {}.observe = {{ {} }},\n", field_name(&seen.name), fields.join(", "))
+}
+
+/// That something is done once, and for what.
+fn once(once: &Once, level: usize, out: &mut String) {
+    let indent = "  ".repeat(level);
+    out.push_str(&format!("{indent}# It runs once, and again when its key changes.\n"));
+    let done = if once.pod { "{ done = { status.phase = \"Succeeded\" } }" } else { "true" };
+    out.push_str(&format!("{indent}once = {done},\n"));
+    let printer = Printer { argument: argument(&once.key) };
+    let function =
+        if reads(&once.key) { format!("fun {} => ", printer.argument) } else { "fun _the => ".to_owned() };
+    let line = printer.inline(&once.key.what).map(|it| format!("{indent}key = {function}{it},\n"));
+    let line = line.filter(|it| it.chars().count() <= WIDTH + 1);
+    out.push_str(
+        &line.unwrap_or_else(|| {
+            format!("{indent}key = {function}{},\n", printer.block(&once.key.what, level))
+        }),
+    );
+    if once.skip_first {
+        out.push_str(&format!("{indent}# A new instance has nothing to upgrade.\n{indent}first = 'Skip,\n"));
+    }
+    let fails = if once.pod { "{ status.phase = \"Failed\" }" } else { "Failed" };
+    out.push_str(&format!("{indent}fails = {fails},\n"));
 }
 
 fn edges(node: &Node, level: usize, out: &mut String) {

@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use pemdas_core::{crd::definition, crd::install::Policy};
 use pemdas_kube::files::MAX_CONFIG_MAP;
+use serde_json::Value;
 
 use super::{Outcome, could_not_run, one_blueprint, rbac};
 use crate::{
     bundle::{self, Bundle, Files},
-    files, load,
+    files, import,
+    input::{self, yaml, yaml::Unreadable},
+    load,
     terminal::{self, Colour},
 };
 
@@ -70,6 +73,24 @@ enum Form {
 /// The largest ConfigMap that `kubectl apply` takes without `--server-side`: it keeps a copy of it in an annotation. Helm keeps two copies
 /// in a Secret.
 const MAX_COPY: usize = 250_000;
+
+/// The definitions of kinds that the blueprint uses and does not own, from the file beside it.
+pub(super) fn foreign(path: &Path) -> Result<Vec<Value>, Outcome> {
+    let Some(file) = import::definitions_beside(path) else { return Ok(Vec::new()) };
+    let text = input::text_of(&file).map_err(|problem| could_not_run(&problem.message, None))?;
+    let unread =
+        |why: Unreadable| could_not_run(&format!("{} is no YAML: {}", file.display(), why.why), None);
+    let found = yaml::values(&text).map_err(unread)?;
+    let is_other = |it: &&Value| it["kind"] != "CustomResourceDefinition";
+    match found.iter().find(is_other) {
+        Some(other) => {
+            let message =
+                format!("{} holds a {}, and is for CustomResourceDefinitions", file.display(), other["kind"]);
+            Err(could_not_run(&message, None))
+        }
+        None => Ok(found),
+    }
+}
 
 fn version(text: &str) -> Result<String, String> {
     let core = text.split(['-', '+']).next().unwrap_or_default();
@@ -134,11 +155,13 @@ impl Pack {
         let given = one_blueprint(&self.path, "keep the one that is meant in a file of its own")?;
         let (mut checked, drafts) = load::check_and_draft(given);
         let policy = self.crds.policy();
-        let (whom, rights) = self.wanted.rights(&mut checked, policy, colour)?;
-        let definitions = match policy {
+        let foreign = foreign(&self.path)?;
+        let (whom, rights) = self.wanted.rights(&mut checked, policy, colour, &foreign)?;
+        let mut definitions: Vec<Value> = match policy {
             Policy::Await => drafts.kinds.iter().map(definition).collect(),
             Policy::Create | Policy::Publish => Vec::new(),
         };
+        definitions.extend(foreign);
         Ok(Bundle {
             blueprint: checked.blueprint.map(|it| it.name).unwrap_or_default(),
             packed: bundle::packed(&checked.given.files, self.packed),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use pemdas_core::diagnostic::Severity;
+use pemdas_core::diagnostic::{Diagnostic, Severity};
 
 use super::{Outcome, could_not_run};
 use crate::{
@@ -26,6 +26,9 @@ pub(super) struct Check {
     /// Count warnings as problems
     #[arg(long)]
     deny_warnings: bool,
+    /// Leave out the warnings and notes of a code, such as PM0124: they are meant; may be given several times
+    #[arg(long, value_name = "CODE", value_parser = code)]
+    accept: Vec<String>,
     /// Explain a diagnostic code, such as PM0103
     #[arg(long, value_name = "CODE", conflicts_with = "paths")]
     explain: Option<String>,
@@ -49,8 +52,10 @@ impl Check {
         if let Some(code) = &self.explain {
             return explain(code);
         }
-        let checked: Vec<Checked> =
+        let mut checked: Vec<Checked> =
             self.paths.iter().flat_map(|path| input::read(path)).map(load::check).collect();
+        let is_accepted = |it: &Diagnostic| it.severity != Severity::Error && self.accept.contains(&it.code);
+        checked.iter_mut().for_each(|it| it.diagnostics.retain(|it| !is_accepted(it)));
         match self.output {
             Format::Text => terminal::say(&render::text::blueprints(&checked, colour.on_stdout())),
             Format::Json => terminal::hand_over(&render::json::blueprints(&checked)),
@@ -66,6 +71,16 @@ impl Check {
         };
         checked.iter().map(outcome).max().unwrap_or(Outcome::Clean)
     }
+}
+
+/// A code that there is, in whatever case it is written.
+fn code(text: &str) -> Result<String, String> {
+    let code = text.to_uppercase();
+    if pages::page(&code).is_some() {
+        return Ok(code);
+    }
+    let near = pages::nearest(&code).map(|it| format!(": did you mean {it}?"));
+    Err(format!("there is no diagnostic code {text}{}", near.unwrap_or_default()))
 }
 
 fn explain(code: &str) -> Outcome {

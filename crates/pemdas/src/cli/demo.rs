@@ -183,7 +183,7 @@ impl Demo {
         drop(operator);
         match result {
             Err(why) => Err(refused(&why)),
-            Ok(end) => Ok(self.told(end)),
+            Ok(end) => Ok(self.told(end, &watched)),
         }
     }
 
@@ -255,7 +255,7 @@ impl Demo {
         }
     }
 
-    fn told(&self, end: End) -> Outcome {
+    fn told(&self, end: End, watched: &Watched<'_>) -> Outcome {
         let (said, outcome) = match end {
             End::Standing(Standing::Ready) => ("all instances are ready", Outcome::Clean),
             End::Standing(Standing::Stalled) => {
@@ -266,6 +266,9 @@ impl Demo {
             End::Stopped => ("stopped: the cluster and its kubeconfig are gone", Outcome::Clean),
         };
         terminal::say(&format!("{said}\n"));
+        if matches!(end, End::Standing(Standing::Quiet | Standing::Stalled)) {
+            watched.missing().iter().for_each(|it| terminal::say(&format!("  {it}\n")));
+        }
         outcome
     }
 }

@@ -1,6 +1,9 @@
 //! `pemdas import`: a blueprint from manifests.
 
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use clap::Args;
 use pemdas_core::diagnostic::Severity;
@@ -105,6 +108,14 @@ impl Import {
         if self.paths.iter().filter(|it| it.as_path() == Path::new("-")).count() > 1 {
             return could_not_run("standard input can be read once only", None);
         }
+        if self.into.is_none() && (self.root.is_some() || self.instance.is_some()) {
+            let option = if self.root.is_some() { "--root" } else { "--instance" };
+            let hint = "the instance of a new blueprint has the name that most objects begin with; --name names the blueprint";
+            return could_not_run(
+                &format!("{option} is for a blueprint that is there: it wants --into"),
+                Some(hint),
+            );
+        }
         let mut gathered = import::files(&self.paths);
         if let Err(outcome) = self.of_cluster(&mut gathered) {
             return outcome;
@@ -112,7 +123,10 @@ impl Import {
         if let Some(target) = &self.into {
             return self.add_to(target, gathered, colour);
         }
+        let objects = gathered.objects.len();
+        let still = Still::says(format!("checking that {objects} objects are the same"), colour);
         let outcome = import::import(gathered, &self.wishes());
+        drop(still);
         let shown =
             |checked: &Checked| terminal::remark(&render::text::diagnostics(checked, colour.on_stderr()));
         shown(&outcome.of_input);
@@ -199,7 +213,43 @@ impl Import {
             namespace: self.reading.namespace.clone(),
             fallback: self.paths.first().and_then(stem),
             taken: Vec::new(),
+            definitions_inside: self.output.is_none(),
         }
+    }
+}
+
+/// After how long somebody who waits is told what for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Says what takes so long, on a terminal, until it is dropped.
+struct Still {
+    end: Option<Sender<()>>,
+    teller: Option<JoinHandle<()>>,
+}
+
+impl Still {
+    fn says(what: String, colour: Colour) -> Self {
+        let (end, ended) = mpsc::channel();
+        let shown = colour.on_stderr();
+        let teller = thread::spawn(move || {
+            let mut seconds = PATIENCE;
+            while shown && ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                terminal::progress(&format!("{what} ({} s)", seconds.as_secs()));
+                seconds += PATIENCE;
+            }
+            if shown && seconds > PATIENCE {
+                terminal::progress("");
+            }
+        });
+        Self { end: Some(end), teller: Some(teller) }
+    }
+}
+
+impl Drop for Still {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        // It has nothing to say any more.
+        let _ended = self.teller.take().map(JoinHandle::join);
     }
 }
 
@@ -207,6 +257,27 @@ impl Import {
 fn worth_telling(mut checked: Checked) -> Checked {
     checked.diagnostics.retain(|it| it.severity == Severity::Warning && it.code != graph::codes::FIXED_NAME);
     checked
+}
+
+/// How many nodes are named for one reason.
+const MAX_NAMED: usize = 4;
+
+/// What to look at first, a line for each reason, with the places in the blueprint.
+fn look_at(imported: &Imported, main: &str) -> String {
+    let line = |node: &String| {
+        let begins = format!("    {} = {{", pemdas_nickel::print::field_name(node));
+        let at = imported.source.lines().position(|it| it == begins);
+        at.map_or_else(|| node.clone(), |it| format!("{node} ({main}:{})", it + 1))
+    };
+    let lines = imported.draft.attention.iter().map(|it| {
+        let mut named: Vec<String> = it.nodes.iter().take(MAX_NAMED).map(line).collect();
+        if it.nodes.len() > MAX_NAMED {
+            named.push(format!("and {} more", it.nodes.len() - MAX_NAMED));
+        }
+        format!("  {}: {}\n", it.why, named.join(", "))
+    });
+    let lines: String = lines.collect();
+    if lines.is_empty() { lines } else { format!("look first at\n{lines}") }
 }
 
 fn told_of(added: &Added) -> String {
@@ -241,9 +312,19 @@ fn summary(imported: &Imported, stored: Option<&Stored>) -> String {
         plural(edges, "Also edge"),
     );
     let next = match stored {
-        Some(Stored { main, sample }) => {
+        Some(Stored { main, sample, definitions }) => {
+            let definitions = definitions.as_ref().map(|it| {
+                let count = plural(draft.definitions.len(), "CustomResourceDefinition");
+                format!(
+                    "{count} in {}: `bundle` and `demo` apply them, and no instance deletes them\n",
+                    it.display()
+                )
+            });
             let main = main.display();
-            format!("next: pemdas check {main} && pemdas plan {main} --instance {}\n", sample.display())
+            let next =
+                format!("next: pemdas check {main} && pemdas plan {main} --instance {}\n", sample.display());
+            let first = look_at(imported, &main.to_string());
+            format!("{}{first}{next}", definitions.unwrap_or_default())
         }
         None => "hint: -o DIR writes it to files, with an instance that gives the objects again\n".to_owned(),
     };

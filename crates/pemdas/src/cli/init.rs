@@ -168,7 +168,7 @@ impl Settled {
             return Err(could_not_run("no blueprint can be made with these names", None));
         }
         let policy = Policy::Create;
-        let (whom, rights) = Wanted::default().rights(&mut checked, policy, colour)?;
+        let (whom, rights) = Wanted::default().rights(&mut checked, policy, colour, &[])?;
         let bundle = Bundle {
             blueprint: names.name.clone(),
             packed: None,

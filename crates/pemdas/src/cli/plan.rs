@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use pemdas_core::diagnostic::Severity;
 
 use super::{
     Outcome,
@@ -12,8 +13,10 @@ use super::{
     one_blueprint,
 };
 use crate::{
+    import,
     input::Given,
     live::Session,
+    load::Checked,
     operate::Workers,
     plan::{self, Planned, Prepared, live::Live, observed::Files},
     render,
@@ -193,10 +196,16 @@ fn object_name(path: &Path) -> Option<(String, String)> {
 }
 
 fn prepared(given: Given, colour: Colour) -> Result<Prepared, Outcome> {
-    Prepared::new(given).map_err(|checked| {
-        terminal::remark(&render::text::diagnostics(&checked, colour.on_stderr()));
-        Outcome::CouldNotRun
-    })
+    Prepared::new(given).map_err(|checked| no_plan(*checked, colour))
+}
+
+/// Says why there is no plan: what is wrong. What is only to be known `pemdas check` says.
+fn no_plan(mut checked: Checked, colour: Colour) -> Outcome {
+    if checked.worst() == Some(Severity::Error) {
+        checked.diagnostics.retain(|it| it.severity == Severity::Error);
+    }
+    terminal::remark(&render::text::diagnostics(&checked, colour.on_stderr()));
+    Outcome::CouldNotRun
 }
 
 /// Makes the plan from files, or says why there is none.
@@ -207,11 +216,9 @@ pub(super) fn planned(path: &Path, of: &Of, delete: bool, colour: Colour) -> Res
         return Err(could_not_run(message, None));
     }
     let given = one_blueprint(path, "keep the one to plan with in a file of its own")?;
-    let mut observed = Files::new(of.observed.as_deref());
-    plan::make(given, of.instance.as_deref(), delete, &mut observed).map_err(|checked| {
-        terminal::remark(&render::text::diagnostics(&checked, colour.on_stderr()));
-        Outcome::CouldNotRun
-    })
+    let mut observed = Files::new(of.observed.as_deref()).and_definitions(import::definitions_beside(path));
+    plan::make(given, of.instance.as_deref(), delete, &mut observed)
+        .map_err(|checked| no_plan(*checked, colour))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use pemdas_core::{
 };
 use serde_json::json;
 
-use super::{Outcome, could_not_run, import::name, one_blueprint};
+use super::{Outcome, bundle::foreign, could_not_run, import::name, one_blueprint};
 use crate::{
     load::{self, Checked},
     render,
@@ -127,6 +127,15 @@ fn resource(text: &str) -> Result<((String, String), Served), String> {
     Ok(((kind.to_owned(), group.to_owned()), served))
 }
 
+/// How a kind is called that a definition defines.
+fn served_by(definition: &Value) -> Option<((String, String), Served)> {
+    let text = |at: &str| definition.pointer(at).and_then(Value::as_str).map(str::to_owned);
+    let (group, kind) = (text("/spec/group")?, text("/spec/names/kind")?);
+    let namespaced = text("/spec/scope").as_deref() != Some("Cluster");
+    let served = Served { group: group.clone(), plural: text("/spec/names/plural")?, namespaced };
+    Some(((kind, group), served))
+}
+
 /// For a blueprint that says everything itself.
 impl Default for Wanted {
     fn default() -> Self {
@@ -148,9 +157,11 @@ impl Wanted {
         checked: &mut Checked,
         definitions: Policy,
         colour: Colour,
+        foreign: &[Value],
     ) -> Result<(Whom, Rights), Outcome> {
         let setting = Setting { definitions };
-        let served: BTreeMap<_, _> = self.resource.iter().cloned().collect();
+        let mut served: BTreeMap<_, _> = foreign.iter().filter_map(served_by).collect();
+        served.extend(self.resource.iter().cloned());
         let broken = checked.worst() == Some(Severity::Error);
         let rights = (!broken).then(|| roles::rights_of(checked, setting, &served)).flatten();
         let rights = rights.map(|Rights { open, account, operator }| {
@@ -196,7 +207,11 @@ impl Rbac {
             Err(outcome) => return outcome,
         };
         let mut checked = load::check(given);
-        let (whom, rights) = match self.wanted.rights(&mut checked, self.crds.policy(), colour) {
+        let foreign = match foreign(&self.path) {
+            Ok(foreign) => foreign,
+            Err(outcome) => return outcome,
+        };
+        let (whom, rights) = match self.wanted.rights(&mut checked, self.crds.policy(), colour, &foreign) {
             Ok(found) => found,
             Err(outcome) => return outcome,
         };

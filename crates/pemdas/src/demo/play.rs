@@ -9,6 +9,7 @@ use super::{
     examples::{EXAMPLES, Source},
     script::{FILE, Script},
 };
+use crate::import::DEFINITIONS;
 use crate::input::{self, Given, MAX_FOLDER, Place, Within};
 
 /// What the blueprint may do.
@@ -113,7 +114,8 @@ impl Play {
         let wanted: Vec<String> = script.apply.clone().unwrap_or_else(|| samples().collect());
         let mut objects = Vec::new();
         let access = manifests.contains_key(ACCESS).then(|| ACCESS.to_owned());
-        for file in access.into_iter().chain(wanted) {
+        let definitions = manifests.contains_key(DEFINITIONS).then(|| DEFINITIONS.to_owned());
+        for file in access.into_iter().chain(definitions).chain(wanted) {
             let text = manifests
                 .get(&file)
                 .ok_or_else(|| Nothing::new(format!("{FILE} speaks of {file}, which is not there")))?;
@@ -132,7 +134,7 @@ impl Play {
 
     /// Whether anything is there that could be an instance.
     pub(crate) fn has_samples(&self) -> bool {
-        self.objects.iter().any(|(file, _)| file != ACCESS)
+        self.objects.iter().any(|(file, _)| file != ACCESS && file != DEFINITIONS)
     }
 
     /// The ConfigMap that the blueprint is.
@@ -167,13 +169,10 @@ pub(crate) fn config_map(name: &str, files: &BTreeMap<String, String>, account: 
 
 /// The objects of a manifest.
 pub(crate) fn documents(file: &str, text: &str) -> Result<Vec<Value>, Nothing> {
-    let all: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| {
-        let said = error.to_string();
-        let why = said.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        Nothing::new(format!("{file} is no YAML: {why}"))
-    })?;
+    let all =
+        input::yaml::values(text).map_err(|it| Nothing::new(format!("{file} is no YAML: {}", it.why)))?;
     let mut objects = Vec::new();
-    for document in all.into_iter().filter(|it| !it.is_null()) {
+    for document in all {
         match document.get("items").and_then(Value::as_array) {
             Some(items) => objects.extend(items.iter().cloned()),
             None => objects.push(document),

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::{
     bed::Bed,
     story::{self, Moment},
+    tree,
 };
 use crate::trial::person::Made;
 use crate::{
@@ -232,6 +233,35 @@ impl<'a> Watched<'a> {
             list.is_some_and(|all| all.iter().any(|it| it["type"] == "Ready" && it["status"] == "True"))
         };
         instance.state == State::Ready && (owned.is_none() || self.kinds().iter().any(says_so))
+    }
+
+    /// What is not ready yet, each in a line with the reason.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        let mut missing = Vec::new();
+        for (file, object) in &self.open {
+            let (kind, name) = (&object["kind"], &object["metadata"]["name"]);
+            let text = |it: &Value| it.as_str().unwrap_or_default().to_owned();
+            missing.push(format!("{} {} of {file}: nobody serves its kind", text(kind), text(name)));
+        }
+        if self.instances.is_empty() && self.open.is_empty() {
+            missing
+                .push("there is no instance: nothing that was created is a root of the blueprint".to_owned());
+        }
+        for instance in &self.instances {
+            let nodes = instance.nodes.iter().filter(|(_, it)| !it.is_ready() && !it.phase.is_empty());
+            let before = missing.len();
+            for (slot, node) in nodes {
+                let why = match tree::reason(node) {
+                    why if why.is_empty() => String::new(),
+                    why => format!(": {why}"),
+                };
+                missing.push(format!("{} {slot} is {}{why}", instance.root, node.phase));
+            }
+            if missing.len() == before && !self.is_ready(instance) {
+                missing.push(format!("{} is {}", instance.root, instance.state.word()));
+            }
+        }
+        missing
     }
 
     /// How many of the nodes of an instance are ready, and how many there are.

@@ -69,7 +69,8 @@ pub(crate) fn into(
     let cluster = blueprint.kinds.get(&home.kind).is_some_and(|it| it.scope == Scope::Cluster);
 
     let Gathered { objects, given: read, mut problems } = gathered;
-    let wishes = Wishes { taken: blueprint.nodes.keys().cloned().collect(), ..wishes };
+    let taken = blueprint.nodes.keys().cloned().collect();
+    let wishes = Wishes { taken, definitions_inside: true, ..wishes };
     let draft = match problems.iter().any(|it| it.severity == Severity::Error) {
         true => None,
         false => {
@@ -85,6 +86,14 @@ pub(crate) fn into(
         return Err(cannot(
             format!("{} {has} namespaces, and these objects want a root that is {wants} them", home.kind),
             "import them into a blueprint of their own; a Namespace and what lives in it belong to a root beside namespaces",
+        ));
+    }
+    if let Some(first) = draft.deleting.first() {
+        return Err(cannot(
+            format!(
+                "{first} belongs to the deletion, and what the root of this blueprint does then is not changed"
+            ),
+            "leave it out, or import into a blueprint of its own and move the nodes by hand",
         ));
     }
     name_after(&mut draft, under.instance);
@@ -123,7 +132,10 @@ fn name_after(draft: &mut Draft, instance: Option<&str>) {
         }
         _ => vec![Part::Literal(shared)],
     };
-    draft.nodes.iter_mut().for_each(|it| rename_root(&mut it.template, &parts));
+    for node in &mut draft.nodes {
+        rename_root(&mut node.template, &parts);
+        node.once.iter_mut().for_each(|it| rename_root(&mut it.key, &parts));
+    }
 }
 
 fn rename_root(expression: &mut Expression, parts: &[Part]) {

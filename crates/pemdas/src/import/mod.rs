@@ -13,11 +13,14 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
+use std::path::{Path, PathBuf};
+
 use pemdas_core::diagnostic::{Diagnostic, Severity};
 use pemdas_core::import::{self, Draft, Given as Object, Wishes, codes};
 
 use crate::input::Given;
 use crate::load::Checked;
+use crate::render;
 
 pub(crate) use gather::files;
 pub(crate) use into::{Added, NotAdded, Under, into};
@@ -44,6 +47,19 @@ pub(crate) struct Imported {
     pub(crate) source: String,
     /// The instance, as YAML.
     pub(crate) instance: String,
+    /// The definitions of kinds that come along, as YAML; empty if there are none.
+    pub(crate) definitions: String,
+}
+
+/// The file beside a blueprint with the definitions of kinds that it uses and does not own.
+pub(crate) const DEFINITIONS: &str = "crds.yaml";
+
+/// That file, if there is one beside a blueprint.
+pub(crate) fn definitions_beside(blueprint: &Path) -> Option<PathBuf> {
+    let is_file = blueprint.extension().is_some_and(|it| it == "ncl");
+    let folder = if is_file { blueprint.parent()? } else { blueprint };
+    let file = folder.join(DEFINITIONS);
+    (blueprint.exists() && file.is_file()).then_some(file)
 }
 
 /// What came of an import.
@@ -81,14 +97,19 @@ pub(crate) fn import(gathered: Gathered, wishes: &Wishes) -> Outcome {
             return refused(given, problems);
         }
     };
-    let (of_blueprint, lost) = prove::prove(&draft, &source);
+    let (of_blueprint, mut lost) = prove::prove(&draft, &source);
+    let definitions = match draft.definitions.as_slice() {
+        [] => String::new(),
+        some => render::crds::definitions_yaml(some),
+    };
+    lost.extend(prove::definitions(&draft, &definitions));
     if !lost.is_empty() {
         problems.extend(lost);
         return refused(given, problems);
     }
     let of_input = Checked { given, blueprint: None, graph: None, diagnostics: problems };
     Outcome {
-        imported: Some(Imported { draft, source, instance }),
+        imported: Some(Imported { draft, source, instance, definitions }),
         of_input,
         of_blueprint: Some(of_blueprint),
     }

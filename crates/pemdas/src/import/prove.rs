@@ -8,7 +8,7 @@ use pemdas_nickel::Renderer;
 use serde_json::{Value, json};
 
 use super::into;
-use crate::input::{Given, MAIN, Place};
+use crate::input::{Given, MAIN, Place, yaml};
 use crate::load::{self, Checked};
 use crate::workers::Evaluation;
 
@@ -36,6 +36,19 @@ pub(super) fn prove(draft: &Draft, source: &str) -> (Checked, Vec<Diagnostic>) {
     };
     let lost = given_again(&renderer, blueprint, draft, &root);
     (checked, lost)
+}
+
+/// What is lost of the definitions that stand in a file of their own.
+pub(super) fn definitions(draft: &Draft, text: &str) -> Option<Diagnostic> {
+    let read = if text.is_empty() { Vec::new() } else { yaml::values(text).unwrap_or_default() };
+    let lost = |why: String| {
+        Diagnostic::error(codes::NOT_THE_SAME, format!("the definitions are not the same: {why}"))
+    };
+    if read.len() != draft.definitions.len() {
+        return Some(lost(format!("{} of {}", read.len(), draft.definitions.len())));
+    }
+    let pairs = read.iter().zip(&draft.definitions);
+    pairs.filter_map(|(is, wants)| difference("", is, wants)).map(lost).next()
 }
 
 /// The same for what was added to a blueprint: the new nodes give their objects, and the others are what they were.
@@ -98,8 +111,9 @@ fn differs(node: &str, why: &str) -> Diagnostic {
 fn difference(path: &str, is: &Value, wanted: &Value) -> Option<String> {
     match (is, wanted) {
         (Value::Object(some), Value::Object(others)) => {
-            let names = some.keys().chain(others.keys());
-            names.into_iter().find_map(|name| match (some.get(name), others.get(name)) {
+            // Each name once: what is compared twice on each level takes for ever.
+            let only_theirs = others.keys().filter(|it| !some.contains_key(*it));
+            some.keys().chain(only_theirs).find_map(|name| match (some.get(name), others.get(name)) {
                 (Some(a), Some(b)) => difference(&format!("{path}.{name}"), a, b),
                 _ => Some(format!("{path}.{name}")),
             })

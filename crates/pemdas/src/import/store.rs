@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Imported;
+use super::{DEFINITIONS, Imported};
 use crate::{files, input::MAIN};
 
 /// Where a blueprint was written.
@@ -12,6 +12,8 @@ pub(crate) struct Stored {
     pub(crate) main: PathBuf,
     /// The instance.
     pub(crate) sample: PathBuf,
+    /// The definitions of kinds, if there are any.
+    pub(crate) definitions: Option<PathBuf>,
 }
 
 /// Writes a blueprint to a directory, or to a file of its own with the sample beside it.
@@ -27,7 +29,11 @@ pub(crate) fn store(imported: &Imported, target: &Path, force: bool) -> Result<S
     };
     let main = if is_file { target.to_owned() } else { folder.join(MAIN) };
     let sample = folder.join("sample").join(format!("{}.yaml", imported.draft.instance));
-    let files = [(main.clone(), imported.source.clone()), (sample.clone(), imported.instance.clone())];
+    let mut files =
+        vec![(main.clone(), imported.source.clone()), (sample.clone(), imported.instance.clone())];
+    let definitions = folder.join(DEFINITIONS);
+    let has_some = !imported.definitions.is_empty();
+    files.extend(has_some.then(|| (definitions.clone(), imported.definitions.clone())));
     files::write(&files, force)?;
-    Ok(Stored { main, sample })
+    Ok(Stored { main, sample, definitions: has_some.then_some(definitions) })
 }

@@ -7,7 +7,7 @@ use pemdas_core::import::{Given as Object, Tree, Wishes};
 use pemdas_core::kube_types::Kind;
 use serde_json::{Map, Value, json};
 
-use super::{Gathered, Imported, files, import, yaml};
+use super::{DEFINITIONS, Gathered, Imported, files, import, yaml};
 use crate::input::{Given, MAIN, Place};
 use crate::plan::{Prepared, observed::Files};
 
@@ -56,6 +56,13 @@ fn meant(mut object: Value, namespace: &str) -> Value {
     }
     object.as_object_mut().unwrap().remove("status");
     let metadata = object["metadata"].as_object_mut().unwrap();
+    // A hook becomes a node with an order.
+    if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+        annotations.retain(|name, _| !name.starts_with("helm.sh/"));
+        if annotations.is_empty() {
+            metadata.remove("annotations");
+        }
+    }
     if cluster {
         metadata.remove("namespace");
     } else {
@@ -76,7 +83,11 @@ fn played(imported: &Imported) -> Vec<Value> {
     let mut prepared = Prepared::new(given).unwrap_or_else(|it| panic!("{:?}", it.diagnostics));
     let root: Value = serde_saphyr::from_str(&imported.instance).unwrap();
     let instance = prepared.live(root, &imported.draft.root);
-    let played = prepared.plan(instance, false, &mut Files::new(None)).unwrap_or_else(|it| panic!("{it:?}"));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(DEFINITIONS);
+    fs::write(&file, &imported.definitions).unwrap();
+    let mut observed = Files::new(None).and_definitions(Some(file));
+    let played = prepared.plan(instance, false, &mut observed).unwrap_or_else(|it| panic!("{it:?}"));
     let steps = played.plan.rounds.into_iter().flat_map(|it| it.steps);
     let object = |mut it: Value| {
         // Where nothing has an order, the root owns its objects.
@@ -95,6 +106,16 @@ fn as_kept(mut object: Value) -> Value {
             names.extend(data.iter().flat_map(|it| it.as_object().unwrap().keys().cloned()).map(Value::from));
         }
         object["names"] = json!(names);
+    }
+    object
+}
+
+/// The name of a Job that runs once ends in a digest of its key.
+fn without_digest(mut object: Value) -> Value {
+    if object["kind"] == "Job" {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let plain = name.rsplit_once('-').map(|it| it.0.to_owned());
+        object["metadata"]["name"] = json!(plain);
     }
     object
 }
@@ -136,9 +157,13 @@ fn an_imported_manifest_is_planned_as_it_was_written() {
         let wanted: Vec<Value> = wanted.into_iter().map(|it| unscaled(it, &scaled)).collect();
         kinds.extend(wanted.iter().map(|it| it["kind"].to_string()));
         count += wanted.len();
+        let outside = !imported.draft.definitions.is_empty();
+        let is_outside = |it: &Value| outside && it["kind"] == "CustomResourceDefinition";
+        let (definitions, wanted): (Vec<_>, Vec<_>) = wanted.into_iter().partition(is_outside);
+        assert_eq!(imported.draft.definitions, definitions, "{name}");
         assert_eq!(imported.draft.objects, wanted, "{name}");
         let wanted: Vec<Value> = wanted.into_iter().map(as_kept).collect();
-        let planned: Vec<Value> = played(&imported).into_iter().map(as_kept).collect();
+        let planned: Vec<Value> = played(&imported).into_iter().map(as_kept).map(without_digest).collect();
         for (is, wants) in sorted(planned.clone()).iter().zip(&sorted(wanted.clone())) {
             assert_eq!(is, wants, "{name}\n{}", imported.source);
         }
@@ -283,6 +308,11 @@ fn what_cannot_be_imported_is_told_with_its_place() {
             "PM0604",
             4,
         ),
+        (
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: x\n  labels:\n    app: x-{{ .Release.Name }}\n".to_owned(),
+            "PM0604",
+            6,
+        ),
         ("{{- if .Values.on }}\napiVersion: v1\n{{- end }}\n".to_owned(), "PM0604", 1),
         ("apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: a}\n".to_owned(), "PM0605", 2),
         ("apiVersion: apps/v1\nkind: Deploymet\nmetadata: {name: a}\n".to_owned(), "PM0605", 2),
@@ -348,4 +378,64 @@ fn what_a_controller_makes_is_left_to_it() {
     let spec: &Map<String, Value> = draft.objects[0]["spec"].as_object().unwrap();
     assert_eq!(spec.keys().collect::<Vec<_>>(), ["selector", "template"], "defaults go");
     assert_eq!(spec["template"]["spec"], json!({ "containers": [{ "name": "a", "image": "a" }] }));
+}
+
+#[test]
+fn schemas_within_schemas_are_compared_once() {
+    // Twice on each level would be more comparisons than anybody waits for.
+    let schema = (0..30).fold(
+        json!({ "type": "string" }),
+        |inner, _| json!({ "type": "object", "properties": { "inner": inner } }),
+    );
+    let definition = json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "deeps.example.org" }, "spec": { "group": "example.org", "scope": "Namespaced",
+        "names": { "kind": "Deep", "plural": "deeps", "singular": "deep" },
+        "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }] } });
+    let object = Object { file: "deep".to_owned(), tree: Tree::from(definition) };
+    let imported = imported(Gathered { objects: vec![object], ..Gathered::default() }, &Wishes::default());
+    assert_eq!(imported.draft.nodes.len(), 1);
+}
+
+#[test]
+fn a_template_in_a_string_is_data() {
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: injector}\ndata:\n  quoted: \"{{- if .Values.x }}y{{ end }}\"\n  \
+                single: '{{ .Release.Name }}'\n  block: |\n    {{- if .Values.global }}\n    {{ toYaml .Values }}\n    {{- end }}\n  \
+                folded: >-\n    {{ include \"x\" . }}\n";
+    let read = gathered("in.yaml", text);
+    let draft = imported(read, &Wishes::default()).draft;
+    assert_eq!(draft.objects[0]["data"]["folded"], "{{ include \"x\" . }}");
+}
+
+#[test]
+fn a_file_mode_is_what_kubectl_makes_of_it() {
+    let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: mode}\nspec:\n  containers: [{name: c, image: i}]\n  volumes:\n  \
+                - {name: a, secret: {secretName: s, defaultMode: 0400}}\n  - {name: b, configMap: {name: m, defaultMode: 0755}}\n";
+    let draft = imported(gathered("in.yaml", text), &Wishes::default()).draft;
+    let volumes = &draft.objects[0]["spec"]["volumes"];
+    assert_eq!(volumes[0]["secret"]["defaultMode"], 256);
+    assert_eq!(volumes[1]["configMap"]["defaultMode"], 493);
+}
+
+#[test]
+fn charts_are_imported_and_planned_whole() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/charts");
+    let mut charts: Vec<_> = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    charts.sort();
+    let mut seen = Vec::new();
+    for path in charts {
+        let imported = imported(files(slice::from_ref(&path)), &Wishes::default());
+        let planned = played(&imported);
+        // What belongs to the deletion is not made before.
+        assert_eq!(planned.len(), imported.draft.nodes.len(), "{}\n{}", path.display(), imported.source);
+        let draft = imported.draft;
+        seen.push((draft.name, draft.kind, draft.instance));
+        assert!(
+            !imported.source.contains("helm.sh") && !imported.source.contains("Helm\""),
+            "{}",
+            imported.source
+        );
+    }
+    let named =
+        |name: &str, kind: &str, instance: &str| (name.to_owned(), kind.to_owned(), instance.to_owned());
+    assert_eq!(seen[1..], [named("cache", "Cache", "rel"), named("entrance", "Entrance", "rel")]);
 }

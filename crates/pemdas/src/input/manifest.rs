@@ -4,7 +4,7 @@ use pemdas_core::diagnostic::Diagnostic;
 use pemdas_kube::files::{self, Unreadable};
 use serde_json::Value;
 
-use super::{Given, MAIN, UNREADABLE};
+use super::{Given, MAIN, UNREADABLE, yaml};
 use crate::input::Place;
 
 /// Whether a text is rather a manifest than Nickel.
@@ -18,14 +18,10 @@ pub(super) fn looks_like_one(text: &str) -> bool {
 /// Every ConfigMap of the manifest that holds a blueprint; of a list of objects, of every object.
 pub(super) fn blueprints(title: &str, text: &str) -> Vec<Given> {
     let unreadable = |problem| vec![Given::unreadable(title, problem)];
-    let documents: Vec<Value> = match serde_saphyr::from_multiple(text) {
+    let documents = match yaml::values(text) {
         Ok(documents) => documents,
         Err(error) => {
-            // The first line says it all; below it stands a snippet of the file.
-            let text = error.to_string();
-            let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-            let why: String = first.chars().take(200).collect();
-            return unreadable(Diagnostic::error(UNREADABLE, format!("{title} is no YAML: {why}")));
+            return unreadable(Diagnostic::error(UNREADABLE, format!("{title} is no YAML: {}", error.why)));
         }
     };
     let mut objects = Vec::new();

@@ -5,7 +5,9 @@ mod folder;
 mod list;
 mod manifest;
 mod place;
+mod scalar;
 mod within;
+pub(crate) mod yaml;
 
 #[cfg(test)]
 mod tests;

@@ -103,31 +103,7 @@ fn one_object(title: &str, text: &str) -> Result<Value, Problems> {
 
 /// The documents of a text that are not empty, or the first line of what is wrong with it.
 pub(super) fn documents(text: &str) -> Result<Vec<Value>, String> {
-    let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| {
-        let text = error.to_string();
-        let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        first.chars().take(200).collect::<String>()
-    })?;
-    Ok(documents.into_iter().filter(|it| !it.is_null()).map(as_kubectl_sends).collect())
-}
-
-/// Whole numbers without a fraction: kubectl makes `2` of the `2.0` of a file before the API server sees it.
-fn as_kubectl_sends(mut value: Value) -> Value {
-    let mut todo = vec![&mut value];
-    while let Some(one) = todo.pop() {
-        match one {
-            Value::Number(number) if number.is_f64() => {
-                let shown = number.as_f64().filter(|it| it.fract() == 0.0).map(|it| format!("{it}"));
-                if let Some(whole) = shown.and_then(|text| text.parse::<i64>().ok()) {
-                    *one = whole.into();
-                }
-            }
-            Value::Array(items) => todo.extend(items),
-            Value::Object(fields) => todo.extend(fields.values_mut()),
-            _ => {}
-        }
-    }
-    value
+    input::yaml::values(text).map_err(|it| it.why)
 }
 
 /// What the roots of a blueprint are, in words.

@@ -64,6 +64,8 @@ pub(crate) trait Observed {
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     path: Option<PathBuf>,
+    /// Definitions of kinds that are applied with the blueprint, and so are there.
+    definitions: Option<PathBuf>,
     read: bool,
     natures: BTreeMap<KindKey, Nature>,
 }
@@ -73,16 +75,29 @@ impl Files {
     pub(crate) fn new(path: Option<&Path>) -> Self {
         Self { path: path.map(Path::to_owned), ..Self::default() }
     }
+
+    /// With the definitions in a file beside the blueprint.
+    pub(crate) fn and_definitions(self, definitions: Option<PathBuf>) -> Self {
+        Self { definitions, ..self }
+    }
 }
 
 impl Observed for Files {
     fn objects(&mut self, _interests: &Interests) -> Result<Vec<(String, Live)>, Box<Diagnostic>> {
         let first = !std::mem::replace(&mut self.read, true);
-        let Some(path) = self.path.as_ref().filter(|_| first) else { return Ok(Vec::new()) };
-        let files = input::manifests(path, &|_| Ok(())).map_err(|it| observed(*it))?;
         let mut found = Found::default();
-        for file in &files {
-            found.read(file)?;
+        for path in self.path.iter().filter(|_| first) {
+            for file in &input::manifests(path, &|_| Ok(())).map_err(|it| observed(*it))? {
+                found.read(file)?;
+            }
+        }
+        for path in self.definitions.iter().filter(|_| first) {
+            for file in &input::manifests(path, &|_| Ok(())).map_err(|it| observed(*it))? {
+                found.read_definitions(file)?;
+            }
+        }
+        if !first {
+            return Ok(Vec::new());
         }
         self.natures = found.natures();
         Ok(found.objects)
@@ -145,6 +160,24 @@ impl Found {
                 Some(items) => items.iter().try_for_each(|item| self.take(&title, item.clone()))?,
                 None => self.take(&title, document)?,
             }
+        }
+        Ok(())
+    }
+
+    /// Definitions that are applied before anything else: whoever is not among what is seen in the cluster is there, and served.
+    fn read_definitions(&mut self, file: &Listed) -> Result<(), Box<Diagnostic>> {
+        let text = file.text().map_err(|it| observed(*it))?;
+        let title = file.path.display().to_string();
+        for mut object in documents(&text).map_err(|why| problem(format!("{title} is no YAML: {why}")))? {
+            let text = |at: &str| object.pointer(at).and_then(Value::as_str).unwrap_or_default();
+            let (kind, name) = (text("/kind").to_owned(), text("/metadata/name").to_owned());
+            let seen = self.objects.iter().any(|(_, it)| it.key.kind.kind == kind && it.key.name == name);
+            if seen || kind != "CustomResourceDefinition" {
+                continue;
+            }
+            let is = |kind: &str| json!({ "type": kind, "status": "True" });
+            object["status"] = json!({ "conditions": [is("NamesAccepted"), is("Established")] });
+            self.take(&title, object)?;
         }
         Ok(())
     }

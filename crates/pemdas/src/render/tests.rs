@@ -73,3 +73,21 @@ fn a_line_without_end_is_not_shown_as_a_whole() {
     assert!(said.len() < 300, "{} bytes", said.len());
     assert!(said.contains("dir/main, file.ncl:1:1000001, near ") && said.contains("aaawrongbbb"), "{said}");
 }
+
+#[test]
+fn many_warnings_of_one_kind_do_not_bury_an_error() {
+    let source = "a\n".repeat(60);
+    let mut all: Vec<Diagnostic> = (0..40)
+        .map(|line| {
+            Diagnostic::warning("PM0124", format!("warning {line}")).at(span(line * 2, line * 2 + 1), "")
+        })
+        .collect();
+    all.push(Diagnostic::error("PM0303", "the error").at(span(90, 91), ""));
+    all.extend((0..4).map(|it| Diagnostic::error("PM0101", format!("error {it}")).at(span(0, 1), "")));
+    let said = text::diagnostics(&checked(&source, all), false);
+    assert_eq!(said.matches("warning[PM0124]").count(), 3, "{said}");
+    assert_eq!(said.matches("error[PM0101]").count(), 4, "every error is shown: {said}");
+    assert!(said.contains("the error"), "{said}");
+    assert!(said.contains("and 37 more of PM0124, at dir/main, file.ncl:4, "), "{said}");
+    assert!(said.contains("`pemdas check --accept PM0124` leaves them out"), "{said}");
+}

@@ -59,9 +59,49 @@ fn plural(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The problems of one blueprint.
+/// The problems of one blueprint. Of many warnings of one kind the first are shown, and the others named: they would bury the rest.
 pub(crate) fn diagnostics(checked: &Checked, colour: bool) -> String {
-    shown(&checked.given, &checked.diagnostics, colour)
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut full, mut more): (Vec<Diagnostic>, BTreeMap<&str, Vec<&Diagnostic>>) = Default::default();
+    for diagnostic in &checked.diagnostics {
+        let count = seen.entry(&diagnostic.code).or_default();
+        *count += 1;
+        if diagnostic.severity == Severity::Error || *count <= MAX_ALIKE {
+            full.push(diagnostic.clone());
+        } else {
+            more.entry(&diagnostic.code).or_default().push(diagnostic);
+        }
+    }
+    // One more is as short as saying that there is one.
+    for (_, only) in more.extract_if(.., |_, it| it.len() == 1) {
+        full.extend(only.into_iter().cloned());
+    }
+    let mut out = shown(&checked.given, &full, colour);
+    for (code, alike) in more {
+        let lines: Vec<String> = alike.iter().filter_map(|it| line(&checked.given, it)).collect();
+        let at = if lines.is_empty() { String::new() } else { format!(", at {}", brief(&lines)) };
+        out.push_str(&format!("and {} more of {code}{at}\n", alike.len()));
+        out.push_str(&format!("hint: if they are meant, `pemdas check --accept {code}` leaves them out\n\n"));
+    }
+    out
+}
+
+/// How many warnings of one kind are shown as a whole.
+const MAX_ALIKE: usize = 3;
+/// How many places of others are named.
+const MAX_PLACES: usize = 10;
+
+/// The line that a problem is at.
+fn line(given: &Given, diagnostic: &Diagnostic) -> Option<String> {
+    let span = &diagnostic.labels.first()?.span;
+    let text = given.files.get(&span.file)?;
+    let title = given.places.get(&span.file).map_or(&span.file, |place| &place.title);
+    Some(format!("{title}:{}", position(text, span.start).line))
+}
+
+fn brief(lines: &[String]) -> String {
+    let more = if lines.len() > MAX_PLACES { ", ..." } else { "" };
+    format!("{}{more}", lines.iter().take(MAX_PLACES).cloned().collect::<Vec<_>>().join(", "))
 }
 
 /// Problems with what was given.

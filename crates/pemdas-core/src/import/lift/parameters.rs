@@ -10,6 +10,7 @@ use crate::{
     import::{
         Contract,
         names::{Named, camel},
+        refer,
         tree::{Content, Tree},
     },
     kube_types::format,
@@ -97,36 +98,136 @@ struct Candidate {
 /// The parameters, and where each is read.
 pub(super) struct Found {
     pub(super) parameters: Vec<Parameter>,
-    pub(super) places: BTreeMap<(usize, Path), String>,
+    pub(super) places: BTreeMap<(usize, Path), Place>,
+}
+
+/// Where a parameter is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The parameter.
+    pub(super) name: String,
+    /// What stands before it in a string.
+    pub(super) before: String,
+}
+
+/// What several images of one place have in common: their tag.
+struct Version {
+    /// Where the images are kept, and the tag.
+    of: (String, String),
+    /// The places, with what stands before the tag there.
+    images: Vec<(Candidate, String)>,
+}
+
+/// An image without its tag, and the tag.
+fn tagged(image: &str) -> Option<(&str, &str)> {
+    let at = image
+        .rfind(':')
+        .filter(|at| !image.contains('@') && image.get(at + 1..).is_some_and(|it| !it.contains('/')))?;
+    let (before, tag) = (image.get(..=at)?, image.get(at + 1..)?);
+    (!tag.is_empty() && tag != "latest").then_some((before, tag))
+}
+
+/// Takes out the images of which several have one tag: that is what somebody would change.
+fn shared_tags(groups: &mut Vec<Vec<Candidate>>) -> Vec<Version> {
+    let parts = |group: &Vec<Candidate>| {
+        let first = group.first().filter(|it| it.role == Role::Image)?;
+        let (before, tag) = tagged(first.value.as_str()?)?;
+        // A setting that says the whole image keeps it.
+        let plain = group.iter().all(|it| it.role == Role::Image);
+        plain.then(|| (before.to_owned(), tag.to_owned()))
+    };
+    // Two that have nothing in common may have the same tag by chance.
+    let key = |(before, tag): &(String, String)| Some((before.rsplit_once('/')?.0.to_owned(), tag.clone()));
+    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for of in groups.iter().filter_map(parts).filter_map(|it| key(&it)) {
+        *counts.entry(of).or_default() += 1;
+    }
+    let mut versions: Vec<Version> = Vec::new();
+    let mut kept = Vec::new();
+    for group in std::mem::take(groups) {
+        let found = parts(&group).and_then(|it| Some((key(&it)?, it.0)));
+        let shared = found.filter(|it| counts.get(&it.0).is_some_and(|it| *it >= REPEATED));
+        let Some((of, before)) = shared else {
+            kept.push(group);
+            continue;
+        };
+        let images = group.into_iter().map(|it| (it, before.clone()));
+        match versions.iter_mut().find(|it| it.of == of) {
+            Some(version) => version.images.extend(images),
+            None => versions.push(Version { of, images: images.collect() }),
+        }
+    }
+    *groups = kept;
+    versions
 }
 
 /// Finds the parameters of some objects.
 pub(super) fn find(objects: &[Object], named: &Named) -> Found {
     let classes: BTreeSet<&str> =
         objects.iter().filter(|it| it.kind == "StorageClass").map(|it| it.name.as_str()).collect();
+    let services: BTreeSet<&str> =
+        objects.iter().filter(|it| it.kind == "Service").map(|it| it.name.as_str()).collect();
     let mut all = Vec::new();
     for (index, object) in objects.iter().enumerate().filter(|(_, it)| !is_opaque(it)) {
-        let mut search =
-            Search { index, object, named, classes: &classes, path: Vec::new(), found: &mut all };
+        let mut search = Search {
+            index,
+            object,
+            named,
+            classes: &classes,
+            services: &services,
+            path: Vec::new(),
+            found: &mut all,
+        };
         search.visit(&object.tree);
     }
-    let groups = grouped(all);
-    let names = names(&groups, objects, named);
+    let mut groups = grouped(all);
+    let versions = shared_tags(&mut groups);
     let mut found = Found { parameters: Vec::new(), places: BTreeMap::new() };
+    // That one counts upgrades.
+    let mut used: BTreeSet<String> = [crate::import::hooks::RELEASE.to_owned()].into();
+    let alone = versions.len() == 1;
+    for Version { of: (_, tag), images } in versions {
+        let node = images.first().and_then(|it| named.nodes.get(it.0.object)).map_or("", String::as_str);
+        let tries = [camel(&format!("{node}_version"), false), format!("version{}", used.len())];
+        let tries = alone.then(|| "version".to_owned()).into_iter().chain(tries);
+        let name = tries.into_iter().find(|it| !used.contains(it)).unwrap_or_else(|| "version".to_owned());
+        used.insert(name.clone());
+        for (it, before) in images {
+            found.places.insert((it.object, it.path), Place { name: name.clone(), before });
+        }
+        found.parameters.push(Parameter {
+            name,
+            contract: Contract::NonEmpty,
+            doc: "The tag that several images share.".to_owned(),
+            value: Value::String(tag),
+            has_default: false,
+        });
+    }
+    let names = names(&groups, objects, named, used);
     for (group, name) in groups.iter().zip(names) {
         let Some(first) = group.first() else { continue };
         for it in group {
-            found.places.insert((it.object, it.path.clone()), name.clone());
+            let place = Place { name: name.clone(), before: String::new() };
+            found.places.insert((it.object, it.path.clone()), place);
         }
         found.parameters.push(Parameter {
             name,
             contract: first.role.contract(&first.value),
-            doc: first.role.doc(&objects[first.object].title(), &first.hint),
+            doc: first.role.doc(&title(&objects[first.object], named), &first.hint),
             value: first.value.clone(),
             has_default: !matches!(first.role, Role::Image | Role::Host),
         });
     }
     found
+}
+
+/// How to call an object in what is said of every instance: without the name of this one, where that is certain.
+fn title(object: &Object, named: &Named) -> String {
+    let rest = object.name.strip_prefix(&*named.instance).and_then(|it| it.strip_prefix('-'));
+    match rest.filter(|_| named.of_release) {
+        Some(rest) => format!("{} {rest}", object.kind),
+        None => object.title(),
+    }
 }
 
 /// What means the same together, in the order of roles and of places.
@@ -163,8 +264,12 @@ fn grouped(all: Vec<Candidate>) -> Vec<Vec<Candidate>> {
 }
 
 /// A name for each group: its role alone where there is one of it, else with what it belongs to.
-fn names(groups: &[Vec<Candidate>], objects: &[Object], named: &Named) -> Vec<String> {
-    let mut used: BTreeSet<String> = BTreeSet::new();
+fn names(
+    groups: &[Vec<Candidate>],
+    objects: &[Object],
+    named: &Named,
+    mut used: BTreeSet<String>,
+) -> Vec<String> {
     let role_of = |group: &Vec<Candidate>| group.first().map(|it| it.role);
     let mut names = Vec::new();
     for group in groups {
@@ -206,6 +311,7 @@ struct Search<'a, 'b> {
     object: &'a Object,
     named: &'a Named,
     classes: &'a BTreeSet<&'a str>,
+    services: &'a BTreeSet<&'a str>,
     path: Path,
     found: &'b mut Vec<Candidate>,
 }
@@ -335,7 +441,16 @@ impl Search<'_, '_> {
         let number = text.parse::<f64>().is_ok();
         let name = text.contains(self.named.instance.as_str());
         let named = camel(key, false).starts_with(|it: char| it.is_ascii_lowercase());
-        let good = plain && !dull && !number && named && !secret.iter().any(|it| lower.contains(it));
+        // `hub = "hub"` says nothing, and where a Service is that comes along is no setting.
+        let says = !lower.contains(&text.to_ascii_lowercase());
+        let address = refer::addressed(text).is_some_and(|it| self.services.contains(it));
+        let good = plain
+            && says
+            && !address
+            && !dull
+            && !number
+            && named
+            && !secret.iter().any(|it| lower.contains(it));
         let role = if name { Role::Mention } else { Role::Setting };
         good.then(|| (role, key.to_owned()))
     }

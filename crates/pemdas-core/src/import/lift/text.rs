@@ -119,6 +119,12 @@ impl<'a> Texts<'a> {
                 rest = rest.get(name.len()..).unwrap_or_default();
                 continue;
             }
+            if here && self.named.distinct && is_boundary(before) && self.goes_on(text, rest) {
+                literal_into(&mut parts, &mut literal);
+                parts.push(Part::RootName);
+                rest = rest.get(self.named.instance.len()..).unwrap_or_default();
+                continue;
+            }
             let Some(letter) = rest.chars().next() else { break };
             literal.push(letter);
             rest = rest.get(letter.len_utf8()..).unwrap_or_default();
@@ -128,6 +134,14 @@ impl<'a> Texts<'a> {
             parts.push(Part::Literal(String::new()));
         }
         parts
+    }
+
+    /// Whether the name of an instance that is no other word is meant here: it is all there is, or the beginning of a longer name.
+    fn goes_on(&self, text: &str, rest: &str) -> bool {
+        let after = rest.get(self.named.instance.len()..).unwrap_or_default();
+        let longer =
+            after.strip_prefix('-').is_some_and(|it| it.starts_with(|it: char| it.is_ascii_alphanumeric()));
+        longer || (after.is_empty() && rest.len() == text.len())
     }
 
     /// Whether a name may end here: in an address, or between words.
@@ -150,6 +164,11 @@ fn literal_into(parts: &mut Vec<Part>, literal: &mut String) {
     if !literal.is_empty() {
         parts.push(Part::Literal(std::mem::take(literal)));
     }
+}
+
+/// Whether no word goes on behind this.
+fn is_boundary(before: &str) -> bool {
+    !before.ends_with(|it: char| it.is_ascii_alphanumeric() || "-_.".contains(it))
 }
 
 /// Whether a name may begin behind this.

@@ -92,8 +92,8 @@ fn breaks(kind: &KindDraft, change: &Change) -> Diagnostic {
 /// The definitions in a file.
 fn definitions_of(path: &Path) -> Result<Vec<Given>, String> {
     let text = input::text_of(path).map_err(|problem| problem.message)?;
-    let documents: Vec<Value> = serde_saphyr::from_multiple(&text)
-        .map_err(|_| format!("{} is neither YAML nor JSON", path.display()))?;
+    let documents =
+        input::yaml::values(&text).map_err(|_| format!("{} is neither YAML nor JSON", path.display()))?;
     let mut found = Vec::new();
     for document in &documents {
         let items = document.get("items").and_then(Value::as_array);

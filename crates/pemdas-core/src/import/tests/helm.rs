@@ -1,0 +1,334 @@
+//! What charts say beside their objects: releases, hooks, books.
+
+use serde_json::{Value, json};
+
+use super::{drafted, map};
+use crate::import::{Draft, Given, Node, Order, Part, Tree, What, Wishes, draft};
+
+fn job(name: &str, hook: &str, weight: i64) -> Value {
+    let mut job = json!({ "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": name, "annotations": {} },
+        "spec": { "ttlSecondsAfterFinished": 60, "template": { "spec": { "restartPolicy": "Never", "containers": [
+            { "name": "c", "image": "tool:1", "args": ["migrate"] }] } } } });
+    if !hook.is_empty() {
+        job["metadata"]["annotations"] = json!({ "helm.sh/hook": hook, "helm.sh/hook-weight": weight.to_string(),
+            "helm.sh/hook-delete-policy": "before-hook-creation" });
+    }
+    job
+}
+
+fn server(name: &str) -> Value {
+    json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": name }, "spec": {
+        "selector": { "matchLabels": { "app": name } }, "template": { "metadata": { "labels": { "app": name } },
+        "spec": { "containers": [{ "name": "c", "image": "server:1" }] } } } })
+}
+
+fn node<'a>(draft: &'a Draft, name: &str) -> &'a Node {
+    draft.nodes.iter().find(|it| it.name == name).unwrap_or_else(|| panic!("{name}: {draft:#?}"))
+}
+
+/// What a node comes after.
+fn after(node: &Node) -> Vec<&str> {
+    node.edges.iter().filter(|it| it.order == Order::Ready).map(|it| it.to.as_str()).collect()
+}
+
+#[test]
+fn a_job_runs_once_for_what_it_does() {
+    let draft = drafted(&[job("shop-load", "", 0), server("shop-web")]);
+    let once = node(&draft, "load").once.clone().unwrap();
+    let What::Record(fields) = &once.key.what else { panic!("{once:?}") };
+    let names: Vec<_> = fields.iter().map(|it| it.0.as_str()).collect();
+    assert_eq!(names, ["image", "args"]);
+    assert_eq!(fields[0].1.what, What::Text(vec![Part::Parameter("cImage".to_owned())]));
+    assert!(!once.skip_first && node(&draft, "web").once.is_none());
+    assert_eq!(draft.objects[0]["spec"]["ttlSecondsAfterFinished"], 60);
+    let mut hasty = job("shop-load", "", 0);
+    hasty["spec"]["ttlSecondsAfterFinished"] = json!(0);
+    let draft = drafted(&[hasty, server("shop-web")]);
+    assert!(draft.objects[0]["spec"].get("ttlSecondsAfterFinished").is_none());
+}
+
+#[test]
+fn hooks_run_before_and_after_what_they_hook() {
+    let draft = drafted(&[
+        server("shop-web"),
+        job("shop-migrate", "pre-install,pre-upgrade", 5),
+        job("shop-prepare", "pre-install", -5),
+        job("shop-warm", "post-install", 0),
+        job("shop-fill", "post-install,pre-upgrade", 0),
+        job("shop-only", "pre-upgrade", 0),
+        job("shop-bye", "pre-delete", 0),
+        map("shop-settings"),
+    ]);
+    assert_eq!(after(node(&draft, "web")), ["migrate", "prepare", "only"]);
+    assert_eq!(after(node(&draft, "migrate")), ["only"]);
+    assert_eq!(after(node(&draft, "only")), ["prepare"]);
+    assert_eq!(after(node(&draft, "warm")), ["web"]);
+    assert_eq!(after(node(&draft, "fill")), ["web"]);
+    assert_eq!(draft.deleting, ["bye"]);
+    assert!(!draft.needs.contains(&"bye".to_owned()));
+    assert_eq!(draft.needs, ["warm", "fill", "settings"], "the rest is needed by these");
+    let key = |name: &str| node(&draft, name).once.clone().unwrap().key.what;
+    assert_eq!(key("prepare"), What::Text(vec![Part::Literal("install".to_owned())]));
+    assert!(
+        matches!(key("migrate"), What::Record(fields) if fields[0].1.what == What::Read("release".to_owned()))
+    );
+    let skipped = draft.nodes.iter().filter(|it| it.once.as_ref().is_some_and(|it| it.skip_first));
+    assert_eq!(skipped.map(|it| it.name.as_str()).collect::<Vec<_>>(), ["only"]);
+    assert!(draft.parameters.iter().any(|it| it.name == "release" && it.has_default));
+    assert!(!format!("{:?}", draft.objects).contains("helm.sh"));
+}
+
+#[test]
+fn hooks_of_tests_are_left_out_and_told() {
+    let objects = [job("shop-check", "test", 0), job("shop-back", "post-rollback", 0), map("shop")];
+    let given = |value: &Value| Given { file: "in".to_owned(), tree: Tree::from(value.clone()) };
+    let (draft, problems) = draft(objects.iter().map(given).collect(), &Wishes::default());
+    assert_eq!(draft.unwrap().nodes.len(), 1);
+    let told: Vec<_> =
+        problems.iter().filter(|it| it.code == "PM0613").map(|it| it.message.as_str()).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].starts_with("Job shop-check is left out"), "{told:?}");
+}
+
+#[test]
+fn the_release_names_the_instance_and_the_chart_the_kind() {
+    let labelled = |mut object: Value, chart: bool| {
+        object["metadata"]["labels"] =
+            json!({ "app.kubernetes.io/instance": "rel", "app.kubernetes.io/managed-by": "Helm" });
+        if chart {
+            object["metadata"]["labels"]["helm.sh/chart"] = json!("metrics-server-3.12.1");
+        }
+        object
+    };
+    for chart in [true, false] {
+        let objects = ["rel-metrics-server", "rel-metrics-server-view"].map(|it| labelled(map(it), chart));
+        let draft = drafted(&objects);
+        assert_eq!((draft.instance.as_str(), draft.name.as_str()), ("rel", "metrics-server"));
+        assert_eq!(draft.kind, "MetricsServer");
+        assert_eq!(draft.rendered().len(), 2);
+        assert!(!format!("{:?}", draft.objects).contains("Helm"));
+    }
+}
+
+#[test]
+fn a_label_that_something_is_selected_by_stays() {
+    let mut web = server("shop-web");
+    let labels = json!({ "app": "shop-web", "heritage": "Helm", "chart": "shop-1.0.0", "release": "shop" });
+    web["metadata"]["labels"] = labels.clone();
+    web["spec"]["template"]["metadata"]["labels"] = labels;
+    web["spec"]["selector"]["matchLabels"] = json!({ "app": "shop-web", "heritage": "Helm" });
+    let draft = drafted(&[web, map("shop")]);
+    let left = &draft.objects[0]["spec"]["template"]["metadata"]["labels"];
+    assert_eq!(*left, json!({ "app": "shop-web", "heritage": "Helm", "release": "shop" }));
+}
+
+#[test]
+fn the_blueprint_does_not_take_the_name_of_a_config_map() {
+    let draft = drafted(&[map("web"), server("web-server")]);
+    assert_eq!((draft.name.as_str(), draft.kind.as_str()), ("web-blueprint", "Web"));
+    assert_eq!((draft.instance.as_str(), draft.root.as_str()), ("web", "web"));
+}
+
+#[test]
+fn what_holds_data_stays_when_the_instance_goes() {
+    let claim = json!({ "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": { "name": "db" }, "spec": {} });
+    let mut kept = map("db-keep");
+    kept["metadata"]["annotations"] = json!({ "helm.sh/resource-policy": "keep" });
+    let draft = drafted(&[claim, kept, map("db-goes")]);
+    assert_eq!(draft.nodes.iter().map(|it| it.orphan).collect::<Vec<_>>(), [true, true, false]);
+    assert_eq!(draft.nodes[0].remarks.len(), 1);
+}
+
+#[test]
+fn images_with_one_tag_share_a_version() {
+    let of = |name: &str, image: &str| {
+        let mut object = server(name);
+        object["spec"]["template"]["spec"]["containers"][0]["image"] = json!(image);
+        object
+    };
+    let objects = [
+        of("shop-a", "registry:5000/x/a:1.2"),
+        of("shop-b", "registry:5000/x/b:1.2"),
+        of("shop-c", "elsewhere/c:1.2"),
+        of("shop-d", "registry:5000/d"),
+    ];
+    let draft = drafted(&objects);
+    let names: Vec<_> = draft.parameters.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["version", "cImage", "dCImage"]);
+    assert_eq!(draft.rendered()[0]["spec"], draft.objects[0]["spec"]);
+}
+
+#[test]
+fn the_address_of_a_service_is_an_edge_and_no_parameter() {
+    let calls = |name: &str| {
+        let mut object = server(name);
+        object["spec"]["template"]["spec"]["containers"][0]["env"] = json!([
+            { "name": "REDIS_ADDR", "value": "redis-cart:6379" }, { "name": "HUB", "value": "hub" },
+            { "name": "CART", "value": "http://cart.default.svc.cluster.local/x" },
+        ]);
+        object
+    };
+    let service = |name: &str| {
+        json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": name },
+        "spec": { "ports": [{ "port": 80 }] } })
+    };
+    let draft = drafted(&[calls("one"), calls("two"), service("redis-cart"), service("cart")]);
+    let names: Vec<_> = draft.parameters.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["image"]);
+    let to: Vec<_> = draft.nodes[0].edges.iter().map(|it| (it.to.as_str(), it.order)).collect();
+    assert_eq!(to, [("redis_cart", Order::None), ("cart", Order::None)]);
+}
+
+#[test]
+fn definitions_stand_beside_the_blueprint_and_are_only_looked_at() {
+    let definition = |kind: &str| {
+        let plural = format!("{}s", kind.to_lowercase());
+        json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": { "name": format!("{plural}.example.org") }, "spec": { "group": "example.org", "scope": "Namespaced",
+            "names": { "kind": kind, "plural": plural }, "versions": [] } })
+    };
+    let widget = json!({ "apiVersion": "example.org/v1", "kind": "Widget", "metadata": { "name": "shop" }, "spec": {} });
+    let objects = [definition("Widget"), definition("Other"), widget];
+    let draft = drafted(&objects);
+    assert_eq!(draft.definitions.len(), 2);
+    assert_eq!((draft.nodes.len(), draft.objects.len()), (1, 1));
+    let observed: Vec<_> = draft.observed.iter().map(|it| it.object.as_str()).collect();
+    assert_eq!(observed, ["widgets.example.org"], "nobody needs the other one");
+    assert_eq!(after(&draft.nodes[0]), [draft.observed[0].name.as_str()]);
+    assert_eq!(draft.needs, ["shop"]);
+    assert_eq!(drafted(&objects[..2]).nodes.len(), 2, "of definitions alone, they are the objects");
+}
+
+#[test]
+fn empty_lists_and_maps_that_mean_nothing_are_left_out() {
+    let mut web = server("web");
+    web["metadata"]["annotations"] = json!({});
+    let pod = &mut web["spec"]["template"]["spec"];
+    pod["tolerations"] = json!([]);
+    pod["nodeSelector"] = json!({});
+    pod["affinity"] = json!({});
+    pod["volumes"] = json!([{ "name": "tmp", "emptyDir": {} }]);
+    pod["containers"][0]["resources"] = json!({ "limits": {}, "requests": {} });
+    pod["containers"][0]["env"] = json!([]);
+    let policy = json!({ "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": { "name": "web-all" },
+        "spec": { "podSelector": {}, "ingress": [{}] } });
+    let draft = drafted(&[web, policy]);
+    let pod = &draft.objects[0]["spec"]["template"]["spec"];
+    let fields: Vec<_> = pod.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(fields, ["containers", "volumes"]);
+    assert_eq!(pod["volumes"][0]["emptyDir"], json!({}));
+    assert_eq!(pod["containers"][0], json!({ "name": "c", "image": "server:1" }));
+    assert!(draft.objects[0]["metadata"].get("annotations").is_none());
+    assert_eq!(draft.objects[1]["spec"], json!({ "podSelector": {}, "ingress": [{}] }));
+}
+
+#[test]
+fn what_wants_to_be_looked_at_is_named_with_its_reason() {
+    let mut web = server("shop-web");
+    web["spec"]["template"]["metadata"]["annotations"] = json!({ "checksum/config": "0123" });
+    let secret = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "shop-secret" }, "stringData": { "a": "b" } });
+    let draft = drafted(&[web, secret, job("shop-go", "pre-install", 0), map("other")]);
+    let named: Vec<_> = draft.attention.iter().map(|it| it.nodes.join(",")).collect();
+    assert_eq!(named, ["secret", "go", "other", "web"]);
+}
+
+#[test]
+fn the_name_of_a_release_is_the_roots_wherever_it_stands() {
+    let mut web = server("rel-shop-web");
+    web["metadata"]["labels"] = json!({ "app.kubernetes.io/instance": "rel", "helm.sh/chart": "shop-1.0.0" });
+    let pod = &mut web["spec"]["template"]["spec"]["containers"][0];
+    pod["args"] =
+        json!(["--election-id=rel-leader", "--publish=$(NS)/rel-shop-web", "--barrel-size=1", "--x=rel"]);
+    pod["env"] = json!([{ "name": "RELEASE_NAME", "value": "rel" }]);
+    let mut settings = map("rel-shop");
+    settings["metadata"]["labels"] = web["metadata"]["labels"].clone();
+    let draft = drafted(&[web, settings]);
+    assert_eq!(draft.rendered()[0]["spec"], draft.objects[0]["spec"]);
+    let mut renamed = draft.clone();
+    "other".clone_into(&mut renamed.instance);
+    let pod = &renamed.rendered()[0]["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(
+        pod["args"],
+        json!(["--election-id=other-leader", "--publish=$(NS)/other-shop-web", "--barrel-size=1", "--x=rel"])
+    );
+    assert_eq!(pod["env"][0]["value"], "other");
+}
+
+#[test]
+fn the_name_of_a_release_that_is_a_word_of_the_chart_is_only_that_in_names() {
+    let mut web = server("redis-web");
+    web["metadata"]["labels"] =
+        json!({ "app.kubernetes.io/instance": "redis", "helm.sh/chart": "redis-1.0.0" });
+    web["spec"]["template"]["spec"]["containers"][0]["command"] = json!(["redis-server", "--host=redis-web"]);
+    let mut settings = map("redis");
+    settings["metadata"]["labels"] = web["metadata"]["labels"].clone();
+    let mut renamed = drafted(&[web, settings]);
+    "other".clone_into(&mut renamed.instance);
+    let command = &renamed.rendered()[0]["spec"]["template"]["spec"]["containers"][0]["command"];
+    assert_eq!(*command, json!(["redis-server", "--host=other-web"]));
+}
+
+/// The objects of a chart by chance: what runs, what it refers to, and hooks.
+fn chart(seed: u64, release: &str) -> Vec<Value> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut below = |limit: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % limit
+    };
+    let labels = |part: &str| json!({ "app.kubernetes.io/instance": release, "app.kubernetes.io/name": part, "helm.sh/chart": "stack-1.2.3" });
+    let parts = ["api", "worker", "web", "queue"];
+    let mut objects = Vec::new();
+    for part in parts.iter().take(2 + usize::try_from(below(3)).unwrap()) {
+        let name = format!("{release}-stack-{part}");
+        let mut made = server(&name);
+        let selected = json!({ "app.kubernetes.io/instance": release, "app.kubernetes.io/name": part });
+        made["spec"]["selector"]["matchLabels"] = selected.clone();
+        made["spec"]["template"]["metadata"]["labels"] = labels(part);
+        let pod = &mut made["spec"]["template"]["spec"];
+        let other = parts[usize::try_from(below(4)).unwrap()];
+        pod["containers"][0]["env"] =
+            json!([{ "name": "PEER", "value": format!("http://{release}-stack-{other}:80/x") }]);
+        if below(2) == 0 {
+            pod["containers"][0]["envFrom"] =
+                json!([{ "configMapRef": { "name": format!("{release}-stack-settings") } }]);
+        }
+        if below(2) == 0 {
+            pod["containers"][0]["args"] = json!([format!("--election-id={release}-{part}-leader")]);
+        }
+        let service = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": name, "labels": labels(part) },
+            "spec": { "selector": selected, "ports": [{ "port": 80 }] } });
+        made["metadata"]["labels"] = labels(part);
+        objects.extend([made, service]);
+    }
+    let mut settings = map(&format!("{release}-stack-settings"));
+    settings["data"] = json!({ "peer.conf": format!("peer = \"{release}-stack-api\";\n") });
+    objects.push(settings);
+    let hooks =
+        ["pre-install", "pre-install,pre-upgrade", "post-install", "post-upgrade", "pre-delete", "test"];
+    for at in 0..below(4) {
+        let hook = hooks[usize::try_from(below(6)).unwrap()];
+        let weight = i64::try_from(below(5)).unwrap();
+        objects.push(job(&format!("{release}-stack-hook-{at}"), hook, weight - 2));
+    }
+    let turn = usize::try_from(below(u64::try_from(objects.len()).unwrap())).unwrap();
+    objects.rotate_left(turn);
+    objects
+}
+
+#[test]
+fn another_name_of_a_release_changes_the_name_of_the_instance_and_nothing_else() {
+    let seeds = 40;
+    for seed in 0..seeds {
+        let [one, other] = ["rel", "another-one"].map(|it| drafted(&chart(seed, it)));
+        assert_eq!((one.instance.as_str(), other.instance.as_str()), ("rel", "another-one"), "{seed}");
+        assert_eq!((&one.name, &one.kind), (&other.name, &other.kind), "{seed}");
+        assert_eq!(one.parameters, other.parameters, "{seed}");
+        for (one, other) in one.nodes.iter().zip(&other.nodes) {
+            assert_eq!(one, other, "{seed}");
+        }
+        assert_eq!((&one.needs, &one.deleting), (&other.needs, &other.deleting), "{seed}");
+        assert_eq!(one.nodes.len(), other.nodes.len(), "{seed}");
+    }
+}
