@@ -255,7 +255,9 @@ fn what_stalls_is_told_by_the_exit_status() {
     fs::write(folder.path().join("demo.yaml"), "workloads: [{ kind: Job, fails: no disk }]").unwrap();
     let (status, said, complaints) = of_folder(folder.path());
     assert_eq!(status, Some(1), "{said}{complaints}");
-    assert!(said.ends_with("an instance is stalled: a human must look\n"), "{said}");
+    let end = "an instance is stalled: a human must look\n  \
+               Shop.mine.example.com shops/one load is Stalled: Failed: the attempt failed: no disk\n";
+    assert!(said.ends_with(end), "{said}");
 }
 
 #[test]
