@@ -12,7 +12,7 @@ use pemdas_core::{
     kube_types::format,
     rights::{Rights, Served, Setting},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Outcome, bundle::foreign, could_not_run, import::name, one_blueprint};
 use crate::{
