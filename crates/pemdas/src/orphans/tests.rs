@@ -40,6 +40,7 @@ fn claim(orphan: bool) -> Claim {
         owned: false,
         attempt: None,
         seal: String::new(),
+        older: false,
     }
 }
 
