@@ -64,7 +64,7 @@ impl Hub {
         seen.sort_by(|a, b| a.1.key.cmp(&b.1.key));
         for (resource, live) in seen {
             let has = live.finalizers.contains(PERMISSIONS_FINALIZER);
-            if self.is_needed(&live) == Some(!has) && !(live.terminating && !has) {
+            if (has || !live.terminating) && self.is_needed(&live) == Some(!has) {
                 self.write_hold(resource, &live);
             } else if has && live.terminating && self.holds.told.insert(live.uid.clone()) {
                 self.tell_held(&live);

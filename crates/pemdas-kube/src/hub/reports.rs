@@ -128,6 +128,24 @@ fn has_seen_all(views: &Views, name: &BlueprintName, loaded: &Loaded) -> bool {
         && views.all.values().all(|it| it.purpose == Purpose::Objects || it.sight != Sight::Unsynced)
 }
 
+/// What is written on the ConfigMap of a blueprint.
+fn body(name: &BlueprintName, status: &Value, published: Option<String>, held: bool) -> Value {
+    let mut body = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {
+            "name": name.name, "namespace": name.namespace,
+            "annotations": { STATUS_ANNOTATION: status.to_string() },
+        },
+    });
+    if let Some(published) = published {
+        body["metadata"]["annotations"][PUBLISHED_ANNOTATION] = json!(published);
+    }
+    if held {
+        body["metadata"]["finalizers"] = json!([BLUEPRINT_FINALIZER]);
+    }
+    body
+}
+
 impl Loaded {
     /// Whether there is something to tell: it was read, and if it is sound, its revision is kept.
     fn is_known(&self) -> bool {
@@ -266,19 +284,7 @@ impl Hub {
             tracing::debug!(blueprint = %name, total = tally.total, held, "how a blueprint is is told");
             loaded.report.told = Some(wanted);
             loaded.report.writing = true;
-            let mut body = json!({
-                "apiVersion": "v1", "kind": "ConfigMap",
-                "metadata": {
-                    "name": name.name, "namespace": name.namespace,
-                    "annotations": { STATUS_ANNOTATION: status.to_string() },
-                },
-            });
-            if let Some(published) = published {
-                body["metadata"]["annotations"][PUBLISHED_ANNOTATION] = json!(published);
-            }
-            if held {
-                body["metadata"]["finalizers"] = json!([BLUEPRINT_FINALIZER]);
-            }
+            let body = body(name, &status, published, held);
             // A server-side apply of our own fields: whoever applies the data keeps it.
             let (client, resource) = (client.clone(), resource.clone());
             let (post, name) = (self.post.clone(), name.clone());

@@ -203,22 +203,7 @@ impl Metrics {
             "Events that were not sent, to spare the API server",
             metrics.events_dropped.clone(),
         );
-        registry.register(
-            "events",
-            "Events by their reason, those that were not sent too",
-            metrics.events.clone(),
-        );
-        registry.register("repairs", "Changes by others that were put right", metrics.repairs.clone());
-        registry.register(
-            "blueprint_problems",
-            "What keeps a blueprint from running as its author wants it, by kind",
-            metrics.problems.clone(),
-        );
-        registry.register(
-            "not_ready_since_timestamp_seconds",
-            "Since when the instance of a blueprint that is not ready for longest is not; 0 if all are ready",
-            metrics.not_ready_since.clone(),
-        );
+        metrics.register_troubles(&mut registry);
         let shares = [
             (
                 "worker_milliseconds",
@@ -239,6 +224,26 @@ impl Metrics {
         registry.register("limits", "What there is to share, as the flags set it", metrics.limits.clone());
         metrics.registry = Arc::new(registry);
         metrics
+    }
+
+    /// What says that something is stuck, changed or broken.
+    fn register_troubles(&self, registry: &mut Registry) {
+        registry.register(
+            "events",
+            "Events by their reason, those that were not sent too",
+            self.events.clone(),
+        );
+        registry.register("repairs", "Changes by others that were put right", self.repairs.clone());
+        registry.register(
+            "blueprint_problems",
+            "What keeps a blueprint from running as its author wants it, by kind",
+            self.problems.clone(),
+        );
+        registry.register(
+            "not_ready_since_timestamp_seconds",
+            "Since when the instance of a blueprint that is not ready for longest is not; 0 if all are ready",
+            self.not_ready_since.clone(),
+        );
     }
 
     /// A pass over an instance ended.
