@@ -191,7 +191,7 @@ pub(super) fn of_blueprint(name: &str, account: &str, policy: Policy, told: &Val
     for (crd, why) in served {
         let why = why.as_str().unwrap_or_default();
         // That one only the contract checks something is no fault.
-        if !told.pointer("/upcoming/refused").is_some_and(|it| it.get(crd).is_some())
+        if told.pointer("/upcoming/refused").is_none_or(|it| it.get(crd).is_none())
             && !why.contains(" the blueprint ")
             && why.contains("only the API server checks it")
         {

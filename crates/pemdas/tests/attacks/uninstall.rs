@@ -57,9 +57,7 @@ impl Installed {
         self.home.ready("Note", "one");
         assert!(self.there.get("configmap", "one").is_some());
         for (space, kind, name) in self.permissions() {
-            until(&format!("{kind} {name} is held"), || {
-                space.get(kind, &name).filter(|it| is_held(it)).map(|_| ())
-            });
+            until(&format!("{kind} {name} is held"), || space.get(kind, &name).filter(is_held).map(|_| ()));
         }
     }
 

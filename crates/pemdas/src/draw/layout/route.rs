@@ -58,9 +58,9 @@ impl Plan<'_> {
         }
         let mut y = 0.0;
         let mut tops = Vec::new();
-        for row in 0..self.rows.len() {
+        for (row, above) in lanes.iter().enumerate().take(self.rows.len()) {
             if row > 0 {
-                y += SPACE + LANE * lanes[row].len() as f64;
+                y += SPACE + LANE * above.len() as f64;
             }
             tops.push(y);
             let height = self.height(row);
