@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     brake::a_brake_stops_every_write_and_nothing_is_lost_by_it,
+    history::the_end_is_a_function_of_the_objects,
     loss::a_ledger_that_is_lost_is_not_taken_for_an_empty_one,
     rename,
     rotation::a_new_key_replaces_an_older_one,
@@ -22,8 +23,7 @@ use crate::{
     blueprint::{Body, Conflict},
     decide::{Cause, Mode, decide},
     ledger::Slot,
-    path::FieldPath,
-    world::{CLAIM_ANNOTATION, Fact, OUR_PREFIX, ObjectKey, ROOT_LABEL, Refusal, Sight, leaves, without},
+    world::{CLAIM_ANNOTATION, Fact, OUR_PREFIX, ObjectKey, ROOT_LABEL, Refusal, Sight, without},
 };
 
 /// A property of a subject; the number says how hard it is tried.
@@ -699,68 +699,6 @@ pub(super) fn what_comes_back_is_deleted_with_a_pause(subject: &Subject, _: u64)
             let deleted = sim.deleted[before..].iter().filter(|it| *it == key).count();
             assert!(deleted < 10, "{}: {key} was deleted {deleted} times in 40 seconds", subject.name);
             assert!(told || deleted < 4, "{}: {key}: {:?}", subject.name, sim.stalled());
-        }
-    }
-}
-
-/// Somebody takes a field of each object in turn, and the root changes: the end is the same, whether a process saw the one before the
-/// other, both at once, or began only afterwards.
-pub(super) fn the_end_is_a_function_of_the_objects(subject: &Subject, _: u64) {
-    type Order = fn(&mut Sim);
-    let seen: [(&str, Order); 3] = [
-        ("one after the other", |sim| {
-            sim.settle();
-        }),
-        ("both at once", |_| {}),
-        ("after a restart", Sim::crash),
-    ];
-    let rest = subject.at_rest();
-    let all = rest.claimed().into_iter().filter(|(_, _, it)| it.attempt.is_none());
-    let nodes = &subject.programs[0].0.blueprint.nodes;
-    let fails = |node: &str| nodes.get(node).is_some_and(|it| it.conflict == Conflict::Fail);
-    let keys: Vec<_> = all.filter(|(_, _, it)| fails(&it.node)).map(|(key, _, _)| key).take(4).collect();
-    for key in keys {
-        for root in subject.roots.iter().skip(1).take(2) {
-            let ends = seen.map(|(when, order)| {
-                let mut sim = rest.clone();
-                sim.edit_by("person", &key);
-                order(&mut sim);
-                sim.set_root(root);
-                let rested = sim.settle();
-                assert!(
-                    rested && sim.violations.is_empty(),
-                    "{}: {when}: {:?}",
-                    subject.name,
-                    sim.violations
-                );
-                (when, sim)
-            });
-            let (first, wants) = &ends[0];
-            for (when, is) in &ends[1..] {
-                let label =
-                    format!("{}: {key} was taken and the root changed, {when} and {first}", subject.name);
-                assert_eq!(
-                    is.is_ready(),
-                    wants.is_ready(),
-                    "{label}: {:?} {:?}",
-                    is.stalled(),
-                    wants.stalled()
-                );
-                // What nobody wants any more stays with who took it.
-                let (is, wants) = (is.result(), wants.result());
-                assert!(is.keys().eq(wants.keys()), "{label}: {is:?}, {wants:?}");
-                for (key, wants) in &wants {
-                    fn at<'v>(
-                        content: &'v serde_json::Value,
-                        field: &FieldPath,
-                    ) -> Option<&'v serde_json::Value> {
-                        field.parts().iter().try_fold(content, |it, part| it.get(part))
-                    }
-                    let differs = |it: &FieldPath| at(&is[key][0], it) != at(&wants[0], it);
-                    let found = leaves(&wants[0]).into_iter().find(differs);
-                    assert!(found.is_none(), "{label}: {key} {found:?} {is:?}, {wants:?}");
-                }
-            }
         }
     }
 }

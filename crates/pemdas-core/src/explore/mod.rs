@@ -17,6 +17,7 @@ mod controllers;
 mod duo;
 mod exhaust;
 mod eyes;
+mod history;
 mod lab;
 mod laws;
 mod loss;
