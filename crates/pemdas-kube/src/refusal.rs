@@ -18,6 +18,13 @@ pub enum Meant {
     Change,
 }
 
+/// Whether a namespace takes nothing new because it is being deleted.
+#[must_use]
+pub fn is_namespace_ending(status: &Status) -> bool {
+    let causes = status.details.as_ref().map(|it| it.causes.as_slice()).unwrap_or_default();
+    causes.iter().any(|it| it.reason == "NamespaceTerminating")
+}
+
 /// Sorts a refusal.
 #[must_use]
 pub fn refusal(status: &Status, meant: Meant) -> Refusal {
@@ -33,7 +40,7 @@ pub fn refusal(status: &Status, meant: Meant) -> Refusal {
                     .collect(),
             )
         }
-        409 if has("NamespaceTerminating") => Refusal::NoNamespace(message),
+        409 if is_namespace_ending(status) => Refusal::NoNamespace(message),
         409 if meant == Meant::Create => Refusal::Exists,
         409 => Refusal::Changed,
         422 => match causes.iter().find(|it| is_immutable(&it.message)) {
@@ -42,7 +49,7 @@ pub fn refusal(status: &Status, meant: Meant) -> Refusal {
             None => Refusal::Invalid(message),
         },
         400 | 406 | 413 | 415 => Refusal::Invalid(message),
-        403 if has("NamespaceTerminating") => Refusal::NoNamespace(message),
+        403 if is_namespace_ending(status) => Refusal::NoNamespace(message),
         401 => Refusal::Forbidden(message),
         403 if status.message.contains("cannot ") => Refusal::Forbidden(message),
         403 => Refusal::Denied(message),

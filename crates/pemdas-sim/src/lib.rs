@@ -30,6 +30,6 @@ pub use custom::{Column, Definition, Scale};
 pub use kinds::{Body, Kinds, Resource};
 pub use read::Watch;
 pub use seed::Seed;
-pub use server::{Access, Answer, Grant, Reply, Server};
+pub use server::{Access, Answer, Reply, Server};
 pub use store::{Change, Key, ResourceId, Store};
 pub use time::Time;

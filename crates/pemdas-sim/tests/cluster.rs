@@ -2,8 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test says so by panicking")]
 
 use pemdas_sim::{
-    Access, Answer, Behaviour, Cluster, Grant, Method, Outcome, Reply, Request, Rule, Scenario, Server, Time,
-    Watch,
+    Access, Answer, Behaviour, Cluster, Method, Outcome, Reply, Request, Rule, Scenario, Server, Time, Watch,
 };
 use serde_json::{Value, json};
 
@@ -297,14 +296,18 @@ fn jobs_complete_and_claims_are_bound() {
 
 #[test]
 fn only_what_is_granted_may_be_done_and_reviews_say_so() {
-    let grant = Grant {
-        user: "limited".to_owned(),
-        namespace: "default".to_owned(),
-        verbs: vec!["get".to_owned()],
-        group: String::new(),
-        resources: vec!["configmaps".to_owned()],
-    };
-    let mut server = Server::new(1, START).with_access(Access::Granted(vec![grant]));
+    let mut server = Server::new(1, START).with_access(Access::Roles);
+    let rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
+    let rules = json!([{ "apiGroups": [""], "resources": ["configmaps"], "verbs": ["get"] }]);
+    let role = json!({ "metadata": { "name": "read" }, "rules": rules });
+    let refers = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "read" });
+    let subject = json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "limited" });
+    let binding = json!({ "metadata": { "name": "read" }, "roleRef": refers, "subjects": [subject] });
+    for (resource, body) in [("roles", role), ("rolebindings", binding)] {
+        let request =
+            Request::new(Method::Post, &format!("{rbac}/{resource}")).json("application/json", &body);
+        assert_eq!(server.handle(START, &request).whole().unwrap().status, 201);
+    }
     let mut ask = |target: &str| {
         let request = Request::new(Method::Get, target).header("impersonate-user", "limited");
         server.handle(START, &request).whole().unwrap()

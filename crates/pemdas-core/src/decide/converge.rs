@@ -64,9 +64,9 @@ impl Pass<'_> {
         holds: &[Cause],
     ) {
         let key = &desired.key;
-        if let Some(why) = self.facts.blind(&key.kind) {
+        if let Some(cause) = self.facts.unseen_kind(&key.kind) {
             let blind = std::mem::replace(member, Member::new(None));
-            *member = blind.unknown(Cause::Unknown(why));
+            *member = blind.unknown(cause);
             return;
         }
         if let Some(cause) = self.unseen(key) {

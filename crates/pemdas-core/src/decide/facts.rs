@@ -5,11 +5,13 @@ use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
 
 use serde_json::Value;
 
+use super::{reason, why::Cause};
 use crate::{
     digest::Digest,
     evaluate::Answer,
     world::{
-        Gone, KindKey, KindView, Live, ObjectKey, OwnWrite, Owner, Refused, Reversal, RootFact, Touch, World,
+        Gone, KindKey, KindView, Live, ObjectKey, OwnWrite, Owner, Refused, Reversal, RootFact, Sight, Touch,
+        World,
     },
 };
 
@@ -78,6 +80,13 @@ impl<'a> Facts<'a> {
 
     pub(super) fn blind(&self, kind: &KindKey) -> Option<String> {
         self.world.blind(kind)
+    }
+
+    /// The same as what holds something up. What may not be seen stays so until somebody grants it.
+    pub(super) fn unseen_kind(&self, kind: &KindKey) -> Option<Cause> {
+        let why = self.blind(kind)?;
+        let is_refused = self.kind(kind).is_some_and(|it| it.sight == Sight::Forbidden);
+        Some(if is_refused { Cause::stalled(reason::REFUSED, why) } else { Cause::Unknown(why) })
     }
 
     pub(super) fn kind(&self, kind: &KindKey) -> Option<&'a KindView> {

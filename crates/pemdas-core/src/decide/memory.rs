@@ -75,8 +75,8 @@ impl Pass<'_> {
             }
         };
         let kind = member.key.as_ref().map(|it| it.kind.clone());
-        if let Some(why) = kind.and_then(|kind| self.facts.blind(&kind)) {
-            return Some(member.unknown(Cause::Unknown(why)));
+        if let Some(cause) = kind.and_then(|kind| self.facts.unseen_kind(&kind)) {
+            return Some(member.unknown(cause));
         }
         let once = Coming { slot, node, edges: &edges, each, need };
         match ledger.entries.get(slot) {

@@ -280,8 +280,8 @@ impl Pass<'_> {
             Some(namespace) => namespace.to_owned(),
             None => self.facts.root().key.namespace.clone(),
         };
-        match self.facts.blind(&kind) {
-            Some(why) => Err(Cause::Unknown(why)),
+        match self.facts.unseen_kind(&kind) {
+            Some(cause) => Err(cause),
             None => Ok((kind, namespace)),
         }
     }

@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use pemdas_core::{
     action::Event as Told,
     rights::hold::{PERMISSIONS_ANNOTATION, PERMISSIONS_FINALIZER},
-    world::{Live, ObjectKey, WriteOutcome},
+    world::{KindKey, Live, ObjectKey, Sight, WriteOutcome},
 };
 
 use serde_json::Value;
@@ -83,9 +83,23 @@ impl Hub {
         if *here != name.namespace && self.is_ending(here) {
             return Some(self.instances.are_in(&name, here));
         }
-        // Until nothing is left of it, its revisions included, it may have to act.
-        let goes = self.blueprints.get(&name).is_some_and(Loaded::is_going);
-        if goes { Some(true) } else { self.has_instances(&name) }
+        if !self.blueprints.get(&name).is_some_and(Loaded::is_going) {
+            return self.has_instances(&name);
+        }
+        // Until nothing is left of it, its revisions included, it has to see, and perhaps to act. Where it may not, what is left of
+        // its permissions is of no use.
+        let (has, lives) =
+            (live.finalizers.contains(PERMISSIONS_FINALIZER), self.instances.tally(&name).0.total > 0);
+        if has || lives { Some(lives || !self.is_blind(&name)) } else { None }
+    }
+
+    /// Whether a blueprint may not see whether it has instances.
+    fn is_blind(&self, name: &BlueprintName) -> bool {
+        self.blueprints.get(name).is_some_and(|it| {
+            let forbidden = |kind: &KindKey| self.views.sight_of_all(&it.identity, kind) == Sight::Forbidden;
+            it.withheld
+                || it.running.as_ref().is_some_and(|it| it.roots.iter().any(|(kind, _)| forbidden(kind)))
+        })
     }
 
     fn write_hold(&mut self, resource: Resource, live: &Live) {

@@ -114,7 +114,7 @@ impl Views {
         let Some(lookout) = self.lookout(identity, kind) else { return Sight::Unsynced };
         let at = |place: &Option<String>| match lookout.places.get(place) {
             Some(Place::Watched(id)) => self.all.get(id).map_or(Sight::Unsynced, |it| it.sight),
-            Some(Place::Refused) => Sight::Forbidden,
+            Some(Place::Refused) => self.sight_of_refused(place.as_deref()),
             Some(Place::Asking) => {
                 let shared = self.shared(kind, place.as_ref()).and_then(|it| self.all.get(&it));
                 shared.map(|it| it.sight).filter(|it| *it == Sight::NoSuchKind).unwrap_or(Sight::Unsynced)
@@ -140,8 +140,23 @@ impl Views {
         match lookout.places.get(&namespace) {
             Some(Place::Watched(id)) => self.all.get(id).map_or(Sight::Unsynced, |it| it.sight),
             Some(Place::Asking) => Sight::Unsynced,
-            Some(Place::Refused) | None => Sight::Forbidden,
+            Some(Place::Refused) => self.sight_of_refused(namespace.as_deref()),
+            None => Sight::Forbidden,
         }
+    }
+
+    /// What is seen where nobody lets an identity look. In a namespace that is not there is nothing, and nobody who could be allowed to
+    /// see it: what was made there went with the roles.
+    fn sight_of_refused(&self, place: Option<&str>) -> Sight {
+        let gone = place.is_some_and(|it| self.is_gone(it));
+        if gone { Sight::Synced } else { Sight::Forbidden }
+    }
+
+    /// Whether a namespace is known not to be there.
+    fn is_gone(&self, namespace: &str) -> bool {
+        let key = ObjectKey::new(KindKey::new("v1", "Namespace"), String::new(), namespace.to_owned());
+        let mut views = self.all.values().filter(|it| it.purpose == Purpose::Namespaces);
+        views.any(|it| it.sight == Sight::Synced && !it.objects.contains_key(&key))
     }
 
     /// How an identity sees a kind wherever it looks.
@@ -162,7 +177,9 @@ impl Views {
             Some(Place::Watched(id)) => self.all.get(id).map_or(0, |it| it.listed),
             _ => 0,
         };
-        if lookout.is_narrow() { wanted.iter().map(at).min().unwrap_or(0) } else { at(&None) }
+        // Nobody is told anything of a namespace that is not there.
+        let there = |it: &&Option<String>| !it.as_ref().is_some_and(|it| self.is_gone(it));
+        if lookout.is_narrow() { wanted.iter().filter(there).map(at).min().unwrap_or(0) } else { at(&None) }
     }
 }
 
@@ -464,6 +481,23 @@ impl Hub {
         }
         // Whether all instances were seen may be known now.
         self.report_soon();
+    }
+
+    /// A namespace came or went, or all are known: what may not be seen there is seen differently.
+    pub(super) fn namespace_moved(&mut self, namespace: Option<&str>) {
+        let fits = |place: &Option<String>| match namespace {
+            Some(name) => place.as_deref() == Some(name),
+            None => place.is_some(),
+        };
+        let mut told = Vec::new();
+        for (kind, by) in &self.views.lookouts {
+            let blind =
+                |it: &&Lookout| it.places.iter().any(|(place, how)| *how == Place::Refused && fits(place));
+            told.extend(by.values().filter(blind).map(|it| (kind.clone(), it.users.clone())));
+        }
+        for (kind, users) in told {
+            self.tell_sight(&kind, &users);
+        }
     }
 
     /// Drops what a blueprint does not speak of any more.

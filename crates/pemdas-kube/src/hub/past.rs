@@ -312,7 +312,10 @@ impl Hub {
         let mut still: BTreeSet<KindKey> = crate::needs::kinds(&running.blueprint).into_keys().collect();
         let known: BTreeSet<String> = loaded.revisions.keys().cloned().collect();
         let seen = self.views.kinds_of(name, &identity);
-        if !seen.iter().all(|kind| self.views.sees_all(&identity, kind)) || !self.knows_all_ledgers() {
+        let sees_all = seen.iter().all(|kind| self.views.sees_all(&identity, kind));
+        // Without an instance nothing is done with what may not be seen.
+        let is_over = gone && self.has_instances(name) == Some(false);
+        if !(sees_all || is_over) || !self.knows_all_ledgers() {
             self.tend_later(name);
             return;
         }

@@ -444,7 +444,12 @@ impl Hub {
                 self.look_for_room(id);
             }
             Purpose::Ledgers => self.ledger_seen(live),
-            Purpose::Namespaces => self.namespace_seen(live),
+            Purpose::Namespaces => {
+                self.namespace_seen(live);
+                if old.is_none() {
+                    self.namespace_moved(Some(&live.key.name));
+                }
+            }
             Purpose::Accounts => self.account_seen(live, old.as_deref()),
             Purpose::Permissions => self.report_soon(),
             Purpose::Objects => self.object_seen(id, live, old.as_deref()),
@@ -461,7 +466,8 @@ impl Hub {
                 self.look_for_room(id);
             }
             (Purpose::Ledgers, Some(old)) => self.ledger_gone(&old),
-            (Purpose::Namespaces | Purpose::Permissions, _) => {}
+            (Purpose::Namespaces, _) => self.namespace_moved(Some(&key.name)),
+            (Purpose::Permissions, _) => {}
             (Purpose::Accounts, old) => old.iter().for_each(|it| self.account_gone(it)),
             (_, old) => self.object_gone(id, key, version, old.as_deref()),
         }
@@ -475,7 +481,8 @@ impl Hub {
             Purpose::Ledgers => self.ledgers_listed(),
             Purpose::Blueprints => self.look_for_remains(),
             Purpose::Accounts => self.accounts_listed(),
-            Purpose::Namespaces | Purpose::Permissions => {}
+            Purpose::Namespaces => self.namespace_moved(None),
+            Purpose::Permissions => {}
             // What was passed over while nothing was known of its objects is looked at again.
             Purpose::Objects => users.iter().for_each(|it| self.begin_passed_over(it)),
         }

@@ -15,6 +15,8 @@ use kube::{
 use pemdas_core::digest::Digest;
 use serde_json::{Value, json};
 
+use crate::refusal::is_namespace_ending;
+
 pub use content::{Content, MAX_STORED};
 
 /// The label by which the revisions of a blueprint are found.
@@ -179,6 +181,10 @@ impl Revisions {
                 Ok(it) => {
                     all.insert(name.clone(), about.clone());
                     return Ok(Kept { revision: Revision { ordinal: ordinal(&it), name }, all });
+                }
+                // A namespace that ends takes nothing new, and has lost what was kept. What is left to do is to remove what was made.
+                Err(kube::Error::Api(status)) if is_namespace_ending(&status) => {
+                    return Ok(Kept { revision: Revision { ordinal: newest + 1, name }, all });
                 }
                 Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {}
                 Err(_) if mutant!(UnkeptRuns) => {

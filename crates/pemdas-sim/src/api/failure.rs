@@ -222,6 +222,19 @@ impl Failure {
         Self::new(403, "Forbidden", message).about(resource, name)
     }
 
+    /// Its namespace is being deleted, and takes nothing new.
+    #[must_use]
+    pub fn namespace_ending(resource: &Resource, name: &str, namespace: &str) -> Self {
+        let why =
+            format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let mut failure = Self::forbidden(resource, name, &why);
+        let message = format!("namespace {namespace} is being terminated");
+        let cause =
+            json!({ "reason": "NamespaceTerminating", "message": message, "field": "metadata.namespace" });
+        failure.0.details.insert("causes".to_owned(), json!([cause]));
+        failure
+    }
+
     /// The method does not go with what stands at the path.
     #[must_use]
     pub fn method_not_allowed() -> Self {

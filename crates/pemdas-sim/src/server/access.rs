@@ -4,63 +4,120 @@ use serde_json::{Value, json};
 
 use super::{Call, Server};
 use crate::api::{Failure, Method, Request, Response};
+use crate::store::{Key, ResourceId};
 
 /// Who may do what.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Access {
     /// Everybody may do everything.
     #[default]
     All,
-    /// Users may do what is granted, and those that are named nowhere everything: they are the cluster's own.
-    Granted(Vec<Grant>),
+    /// Whoever is impersonated may do what roles and bindings say. Everybody else is the cluster's own, and may do everything.
+    /// Roles that others are aggregated into are as they were written, and who may write roles may write any.
+    Roles,
 }
 
-/// What a user may do. `*` stands for all.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grant {
-    /// The user.
-    pub user: String,
-    /// In which namespace; empty for the whole cluster.
-    pub namespace: String,
-    /// Verbs.
-    pub verbs: Vec<String>,
-    /// The group of the resources.
-    pub group: String,
-    /// Resources, with subresources as `pods/log`.
-    pub resources: Vec<String>,
-}
+/// The group that everybody is in whom the server knows.
+const KNOWN: &str = "system:authenticated";
+const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// A question about access.
 struct Question<'a> {
     user: &'a str,
+    groups: Vec<String>,
     verb: &'a str,
     group: &'a str,
-    resource: String,
+    resource: &'a str,
+    subresource: &'a str,
     namespace: &'a str,
+    name: &'a str,
 }
 
-impl Access {
-    fn allows(&self, question: &Question<'_>) -> bool {
-        let Self::Granted(grants) = self else { return true };
-        let named = grants.iter().any(|grant| grant.user == question.user);
-        let fits = |list: &[String], one: &str| list.iter().any(|it| it == "*" || it == one);
-        !named
-            || grants.iter().any(|grant| {
-                grant.user == question.user
-                    && (grant.namespace.is_empty() || grant.namespace == question.namespace)
-                    && (grant.group == "*" || grant.group == question.group)
-                    && fits(&grant.verbs, question.verb)
-                    && fits(&grant.resources, &question.resource)
-            })
+impl Question<'_> {
+    /// The resource with its subresource, as rules name it.
+    fn whole(&self) -> String {
+        if self.subresource.is_empty() {
+            self.resource.to_owned()
+        } else {
+            format!("{}/{}", self.resource, self.subresource)
+        }
+    }
+
+    /// Whether a subject of a binding is whoever asks.
+    fn is_by(&self, subject: &Value) -> bool {
+        let text = |field: &str| subject[field].as_str().unwrap_or_default();
+        match text("kind") {
+            "User" => text("name") == self.user,
+            "Group" => self.groups.iter().any(|it| it == text("name")),
+            "ServiceAccount" => {
+                self.user == format!("system:serviceaccount:{}:{}", text("namespace"), text("name"))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a rule grants it.
+    fn is_granted(&self, rule: &Value) -> bool {
+        let any = |field: &str, fits: &dyn Fn(&str) -> bool| {
+            rule[field]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .any(|it| it == "*" || fits(it))
+        };
+        let (whole, sub) = (self.whole(), format!("*/{}", self.subresource));
+        let named = rule["resourceNames"].as_array().is_none_or(Vec::is_empty);
+        any("verbs", &|it| it == self.verb)
+            && any("apiGroups", &|it| it == self.group)
+            && any("resources", &|it| it == whole || (!self.subresource.is_empty() && it == sub))
+            && (named || any("resourceNames", &|it| it == self.name && !it.is_empty()))
     }
 }
 
-/// Who a request is from: whom it stands for, if it does.
-fn user(request: &Request) -> &str {
-    request.headers.get("impersonate-user").map_or("admin", String::as_str)
+/// The groups of a user who is impersonated without naming any.
+fn groups(user: &str) -> Vec<String> {
+    let mut groups = vec![KNOWN.to_owned()];
+    if let Some((namespace, _)) =
+        user.strip_prefix("system:serviceaccount:").and_then(|it| it.split_once(':'))
+    {
+        groups.push("system:serviceaccounts".to_owned());
+        groups.push(format!("system:serviceaccounts:{namespace}"));
+    }
+    groups
+}
+
+/// Whom a request stands for, if for somebody else.
+fn impersonated(request: &Request) -> Option<&str> {
+    request.headers.get("impersonate-user").map(String::as_str)
 }
 
 impl Server {
+    /// Whether roles and bindings, as they are stored, grant it.
+    fn allows(&self, question: &Question<'_>) -> bool {
+        if self.access == Access::All {
+            return true;
+        }
+        let resource = |plural: &str| ResourceId { group: RBAC.to_owned(), plural: plural.to_owned() };
+        let wide = self.store.list(&resource("clusterrolebindings"), None, None);
+        let here = Some(question.namespace).filter(|it| !it.is_empty());
+        let near = here.map(|it| self.store.list(&resource("rolebindings"), Some(it), None));
+        let bindings = wide.chain(near.into_iter().flatten());
+        bindings
+            .filter(|(_, it)| it["subjects"].as_array().into_iter().flatten().any(|it| question.is_by(it)))
+            .any(|(key, binding)| {
+                let role = |field: &str| binding["roleRef"][field].as_str().unwrap_or_default();
+                let key = match role("kind") {
+                    "Role" => Key::new(&resource("roles"), key.namespace(), role("name")),
+                    _ => Key::new(&resource("clusterroles"), None, role("name")),
+                };
+                let role = self.store.get(&key);
+                role.is_some_and(|it| {
+                    it["rules"].as_array().into_iter().flatten().any(|it| question.is_granted(it))
+                })
+            })
+    }
+
     /// Whether whoever asks may do this.
     ///
     /// # Errors
@@ -76,15 +133,19 @@ impl Server {
             (Method::Delete, true) => "deletecollection",
             (Method::Delete, false) => "delete",
         };
-        let resource = if call.subresource.is_empty() {
-            call.resource.plural.clone()
-        } else {
-            format!("{}/{}", call.resource.plural, call.subresource)
-        };
         let namespace = call.namespace.as_deref().unwrap_or_default();
-        let user = user(call.request);
-        let question = Question { user, verb, group: &call.resource.group, resource, namespace };
-        if self.access.allows(&question) {
+        let Some(user) = impersonated(call.request) else { return Ok(()) };
+        let question = Question {
+            user,
+            groups: groups(user),
+            verb,
+            group: &call.resource.group,
+            resource: &call.resource.plural,
+            subresource: &call.subresource,
+            namespace,
+            name: &call.name,
+        };
+        if self.allows(&question) {
             return Ok(());
         }
         let place = if namespace.is_empty() {
@@ -94,7 +155,8 @@ impl Server {
         };
         let why = format!(
             "User {user:?} cannot {verb} resource {:?} in API group {:?} {place}",
-            question.resource, call.resource.group
+            question.whole(),
+            call.resource.group
         );
         Err(Failure::forbidden(&call.resource, &call.name, &why))
     }
@@ -116,17 +178,24 @@ impl Server {
             let rule = json!({ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] });
             body["status"] = json!({ "resourceRules": [rule], "nonResourceRules": [], "incomplete": false });
         } else {
-            let asked = if kind == "selfsubjectaccessreviews" { user(request) } else { text("/spec/user") };
-            let sub = text("/spec/resourceAttributes/subresource");
-            let plural = text("/spec/resourceAttributes/resource");
-            let question = Question {
-                user: asked,
-                verb: text("/spec/resourceAttributes/verb"),
-                group: text("/spec/resourceAttributes/group"),
-                resource: if sub.is_empty() { plural.to_owned() } else { format!("{plural}/{sub}") },
-                namespace: text("/spec/resourceAttributes/namespace"),
-            };
-            body["status"] = json!({ "allowed": self.access.allows(&question) });
+            let own = kind == "selfsubjectaccessreviews";
+            let asked = if own { impersonated(request) } else { Some(text("/spec/user")) };
+            let named = body["spec"]["groups"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let of = |field: &str| text(&format!("/spec/resourceAttributes/{field}"));
+            let allowed = asked.is_none_or(|user| {
+                let groups = if own { groups(user) } else { named.map(str::to_owned).collect() };
+                self.allows(&Question {
+                    user,
+                    groups,
+                    verb: of("verb"),
+                    group: of("group"),
+                    resource: of("resource"),
+                    subresource: of("subresource"),
+                    namespace: of("namespace"),
+                    name: of("name"),
+                })
+            });
+            body["status"] = json!({ "allowed": allowed });
         }
         let kind = match kind {
             "selfsubjectaccessreviews" => "SelfSubjectAccessReview",

@@ -136,10 +136,7 @@ impl Server {
             return Err(Failure::not_found(&resource, namespace));
         };
         if meta::is_deleting(found) {
-            let why = format!(
-                "unable to create new content in namespace {namespace} because it is being terminated"
-            );
-            return Err(Failure::forbidden(&call.resource, &call.name, &why));
+            return Err(Failure::namespace_ending(&call.resource, &call.name, namespace));
         }
         Ok(())
     }

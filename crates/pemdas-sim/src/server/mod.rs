@@ -13,7 +13,7 @@ mod scale;
 mod services;
 mod shape;
 
-pub use access::{Access, Grant};
+pub use access::Access;
 pub(crate) use call::Call;
 pub use proxy::Answer;
 
@@ -89,6 +89,11 @@ impl Server {
     pub fn with_access(mut self, access: Access) -> Self {
         self.access = access;
         self
+    }
+
+    /// From now on these rules say who may do what.
+    pub fn set_access(&mut self, access: Access) {
+        self.access = access;
     }
 
     /// Creates an object as the cluster itself.

@@ -6,6 +6,7 @@
     reason = "what is compared with the simulator is outside of it: a real server, reached from several threads"
 )]
 
+mod access;
 mod bodies;
 mod differences;
 mod generate;
@@ -28,6 +29,8 @@ const SEQUENCE: usize = 40;
 const SEQUENCES: (u64, u64) = (25, 500);
 /// In how many namespaces it is seen what is left when all has settled.
 const NAMESPACES: (u64, u64) = (6, 30);
+/// In how many namespaces roles and bindings are drawn.
+const ROLES: (u64, u64) = (8, 100);
 /// How many sequences are sent at once: the real server waits for its disk most of the time.
 const THREADS: usize = 4;
 
@@ -71,6 +74,38 @@ fn the_same_is_left_when_all_has_settled() {
     let seeds = pemdas_tier::seeds(NAMESPACES.0, NAMESPACES.1);
     pemdas_tier::tried(seeds.end - seeds.start, "namespaces");
     settled::run(real(), seeds);
+}
+
+/// A namespace that ends takes nothing new.
+#[test]
+fn a_namespace_that_ends_refuses_alike() {
+    let mut server = Server::new(1, Time(0));
+    let mut both = |request: &Request| {
+        let simulated = server.handle(Time(0), request).whole().unwrap();
+        (simulated, real().send(request))
+    };
+    let post = |path: &str, body: Value| Request::new(Method::Post, path).json("application/json", &body);
+    let maps = "/api/v1/namespaces/ending/configmaps";
+    both(&post("/api/v1/namespaces", serde_json::json!({ "metadata": { "name": "ending" } })));
+    both(&post(
+        maps,
+        serde_json::json!({ "metadata": { "name": "stays", "finalizers": ["example.com/stays"] } }),
+    ));
+    both(&Request::new(Method::Delete, "/api/v1/namespaces/ending"));
+    for path in [maps, "/apis/apps/v1/namespaces/ending/controllerrevisions"] {
+        let (simulated, (status, answer)) =
+            both(&post(path, serde_json::json!({ "metadata": { "name": "late" }, "revision": 1 })));
+        assert_eq!((simulated.status, simulated.body), (status, answer), "{path}");
+    }
+}
+
+#[test]
+fn roles_and_bindings_grant_the_same() {
+    let seeds = pemdas_tier::seeds(ROLES.0, ROLES.1);
+    pemdas_tier::tried((seeds.end - seeds.start) * access::QUESTIONS as u64, "questions about access");
+    for seed in seeds {
+        access::compare(real(), seed);
+    }
 }
 
 /// Watches from a version that is forgotten, and lists as of one that has not come.

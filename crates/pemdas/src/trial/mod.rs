@@ -41,6 +41,8 @@ pub(crate) mod scene;
 mod script;
 mod state;
 pub(crate) mod text;
+#[cfg(test)]
+mod uninstall;
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -169,6 +169,24 @@ fn a_namespace_ends_that_holds_permissions_of_a_blueprint_elsewhere() {
     let path = format!("/api/v1/namespaces/{}", installed.there.name);
     Space::client().delete(&path).unwrap();
     until("the namespace is gone", || Space::client().get(&path).ok()?.is_none().then_some(()));
+    // Nobody may look into it any more, and nothing is there: the instance goes.
+    installed.home.delete(&installed.home.kind("Note"), "one");
+    installed.home.gone(&installed.home.kind("Note"), "one");
+}
+
+#[test]
+fn a_namespace_ends_while_no_operator_runs() {
+    let installed = Installed::new("ends-alone");
+    let mut operator = installed.plan().start();
+    installed.apply();
+    operator.kill();
+    let path = format!("/api/v1/namespaces/{}", installed.home.name);
+    Space::client().delete(&path).unwrap();
+    // The revisions are gone before anybody could use them.
+    until("its revisions are gone", || installed.home.names("controllerrevision").is_empty().then_some(()));
+    operator.start();
+    until("the namespace is gone", || Space::client().get(&path).ok()?.is_none().then_some(()));
+    installed.there.gone("configmap", "one");
 }
 
 /// What `pemdas orphans` says to an administrator, and how it ended.

@@ -104,6 +104,13 @@ pub(super) fn a_kind_that_may_not_be_seen_holds_the_root() {
     for crash in [false, true] {
         let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
         sim.cluster.unlistable.insert(kind("Thing"));
+        // It is told before anybody deletes anything: whoever missed it until then could not be told any more.
+        let mut lives = sim.clone();
+        lives.relist();
+        lives.settle();
+        assert!(stalled(&lives, "Refused"), "{:?}", lives.stalled());
+        lives.cluster.unlistable.clear();
+        assert!(lives.settle() && lives.is_ready(), "{:?}", lives.stalled());
         delete_root(&mut sim);
         if crash {
             sim.crash();
