@@ -360,7 +360,8 @@ impl Pass<'_> {
             } else {
                 format!("{}/{}", live.key.namespace, live.key.name)
             };
-            let member = self.observed_object(node, Some(live), &edges, None, &live.key);
+            let mut member = self.observed_object(node, Some(live), &edges, None, &live.key);
+            member.causes.splice(0..0, edges.causes.iter().cloned());
             view.members.insert(id, Box::new(member));
         }
         if view.members.len() > MAX_MEMBERS {

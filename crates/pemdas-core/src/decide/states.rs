@@ -99,7 +99,8 @@ impl Pass<'_> {
             member.settled = member.settled.and(Truth::False);
             member.ready = Truth::False;
         }
-        member.causes.extend(edges.causes);
+        // What it waits for says more than that it has not come yet.
+        member.causes.splice(0..0, edges.causes);
         member
     }
 

@@ -270,7 +270,10 @@ fn played(program: Option<&Program>, world: &mut World, evaluator: &mut dyn Eval
     let mut nodes = fates(program, &rounds, &first, &decision.nodes, &becomes);
     if let Some(program) = program.filter(|_| decision.mode == Mode::Present && !mutant!(EmptyIsUnneeded)) {
         for name in without_members(program, world) {
-            if let Some(node) = nodes.get_mut(&Slot::new(&name, "")).filter(|it| it.fate == Fate::NotNeeded) {
+            // Also where members that it had go: that alone does not say whether the node is still needed.
+            let none = NodePlan { fate: Fate::NotNeeded, first: Vec::new(), last: Vec::new() };
+            let node = nodes.entry(Slot::new(&name, "")).or_insert(none);
+            if node.fate == Fate::NotNeeded {
                 node.fate = Fate::Passes;
             }
         }

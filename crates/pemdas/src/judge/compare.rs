@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use super::outcome::{Fate, Outcome, Run, Slot};
 
+/// What somebody writes into a field while nobody runs.
+pub(super) const EDITED: &str = "edited";
+
 /// The first difference, in words.
 pub(super) fn difference(right: &Outcome, is: &Outcome, tells_empty: bool) -> Option<String> {
     for (key, object) in &right.objects {
@@ -69,8 +72,9 @@ pub(super) fn with_waits(operator: &mut Outcome, plan: &Outcome) {
     }
 }
 
-/// In what a run of the operator differs from what `plan` foresaw.
-pub(super) fn foreseen(plan: &Outcome, operator: &Outcome) -> Option<String> {
+/// In what a run of the operator differs from what `plan` foresaw. What somebody edited meanwhile stays where something waits: `plan`
+/// knows nothing of that.
+pub(super) fn foreseen(plan: &Outcome, operator: &Outcome, edited: bool) -> Option<String> {
     let ready = |it: &Outcome| -> BTreeSet<Slot> {
         let ready = it.fates.iter().filter(|(_, fate)| **fate == Fate::Ready);
         ready.map(|(slot, _)| slot.clone()).collect()
@@ -80,7 +84,14 @@ pub(super) fn foreseen(plan: &Outcome, operator: &Outcome) -> Option<String> {
         let who = if is.contains(slot) { "operator" } else { "plan" };
         return Some(format!("fate: {}[{}] is ready in the {who} only", slot.0, slot.1));
     }
-    difference(plan, operator, false)
+    let mut operator = operator.clone();
+    if edited && !is_ready(plan) {
+        for (key, object) in &mut operator.objects {
+            let was_edited = object.to_string().contains(EDITED);
+            object.clone_from(plan.objects.get(key).filter(|_| was_edited).unwrap_or(&object.clone()));
+        }
+    }
+    difference(plan, &operator, false)
 }
 
 /// An object that is called otherwise than its expression says elsewhere.

@@ -13,6 +13,7 @@ use pemdas_sim::{Cluster, Method, Request, Scenario};
 use serde_json::{Value, json};
 
 use super::{
+    compare::EDITED,
     draft::{Draft, KIND},
     outcome::{self, Fate, Outcome, Run, Slot, key_of, normal},
 };
@@ -267,7 +268,7 @@ fn edit(host: &Host, person: &Person) {
     let resource = person.served("v1", "ConfigMap").expect("a built-in kind");
     for (path, field) in maps {
         // What is refused was not edited.
-        let _made = person.patch(&resource, &path, &json!({ "data": { field: "edited" } }));
+        let _made = person.patch(&resource, &path, &json!({ "data": { field: EDITED } }));
     }
 }
 

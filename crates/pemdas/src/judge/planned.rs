@@ -186,8 +186,11 @@ fn rounds(plan: &Plan, wanted: fn(Verb) -> bool) -> BTreeMap<String, usize> {
 }
 
 fn fates(blueprint: &Blueprint, plan: &Plan) -> BTreeMap<Slot, Fate> {
-    let needed =
-        plan.nodes.iter().filter(|(_, it)| !matches!(it.fate, Planned::NotNeeded | Planned::Goes(_)));
+    // What a node made earlier stands beside it, as a member of another name, and is on its way out.
+    let stays = |(slot, it): &(&pemdas_core::ledger::Slot, &NodePlan)| {
+        !matches!(it.fate, Planned::NotNeeded | Planned::Goes(_)) && !slot.member.starts_with('~')
+    };
+    let needed = plan.nodes.iter().filter(stays);
     let is_many =
         |it: &Node| it.for_each.is_some() || matches!(&it.body, Body::Observe(it) if it.by_selector);
     let fate = |(slot, it): (&pemdas_core::ledger::Slot, &NodePlan)| {

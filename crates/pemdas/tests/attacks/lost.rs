@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    bed::until,
+    bed::{condition, until},
     forged::DB,
     hands::TASK,
     operators::{Operator, Plan, warned},
@@ -91,4 +91,71 @@ fn a_ledger_that_is_deleted_while_the_operator_runs_is_written_again() {
     space.ready("Task", "one");
     assert_eq!(space.get("secret", "data").unwrap()["data"]["password"], password);
     assert_eq!(space.names("job"), Vec::<String>::new(), "nothing ran twice");
+}
+
+/// The objects of these kinds, as a backup holds them.
+fn backup(space: &Space, kinds: &[String]) -> Vec<(String, Value)> {
+    let kept = |kind: &String, mut object: Value| {
+        let metadata = object["metadata"].as_object_mut().unwrap();
+        metadata.retain(|field, _| ["name", "labels", "annotations"].contains(&field.as_str()));
+        object.as_object_mut().unwrap().remove("status");
+        (kind.clone(), object)
+    };
+    // Each as it is, with what a list leaves out.
+    let each = |kind: &String| {
+        let names = space.list(kind).into_iter().map(|it| name(&it).to_owned()).collect::<Vec<_>>();
+        let own = |it: &String| !it.starts_with("kube-root-ca") && !it.starts_with("marker");
+        let found = names.into_iter().filter(own).filter_map(|it| space.get(kind, &it));
+        found.map(|it| kept(kind, it)).collect::<Vec<_>>()
+    };
+    kinds.iter().flat_map(each).collect()
+}
+
+/// All that is in a namespace is lost, and comes back from a backup, with other uids and without owners.
+#[test]
+fn what_is_restored_from_a_backup_goes_on_where_it_was() {
+    let (space, mut operator) = remembered("restored");
+    let password = || space.get("secret", "data").unwrap()["data"]["password"].clone();
+    let before = password();
+    let kinds: Vec<String> = ["configmap", "secret", "controllerrevision"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain([space.kind("Db"), space.kind("Task")])
+        .collect();
+    let all = backup(&space, &kinds);
+    operator.stop();
+    for (kind, object) in &all {
+        let Some(there) = space.get(kind, name(object)) else { continue };
+        if there["metadata"]["finalizers"].is_array() {
+            space.merge(kind, name(object), &json!({ "metadata": { "finalizers": null } }));
+        }
+        space.delete(kind, name(object));
+    }
+    for (kind, object) in &all {
+        Space::client().create(&space.path(kind, ""), object).unwrap();
+    }
+    operator.start();
+    for (kind, of) in [("Db", "data"), ("Task", "one")] {
+        let root = space.stalls(kind, of, "pemdas.dev/reclaim=");
+        let reason = condition(&root, "Stalled")["reason"].clone();
+        assert!(reason == "MemoryLost" || reason == "Exists", "{reason}");
+        assert_eq!((password(), space.names("job")), (before.clone(), Vec::new()), "nothing ran");
+        // A person does what the message says.
+        let message = condition(&root, "Stalled")["message"].as_str().unwrap().to_owned();
+        let told = message.split("pemdas.dev/reclaim=").nth(1).unwrap();
+        let instance: String =
+            told.chars().take_while(|it| it.is_ascii_alphanumeric() || "-_.".contains(*it)).collect();
+        space.annotate(&space.kind(kind), of, "pemdas.dev/reclaim", instance.trim_end_matches('.'));
+        space.ready(kind, of);
+    }
+    assert_eq!(
+        (password(), space.names("job")),
+        (before, Vec::new()),
+        "nothing ran twice, nothing was generated anew"
+    );
+    for (kind, of) in [("Db", "data"), ("Task", "one")] {
+        space.delete(&space.kind(kind), of);
+    }
+    until("no ledger is left", || space.names("secret").is_empty().then_some(()));
+    assert_eq!(space.get("configmap", "one-before"), None);
 }
