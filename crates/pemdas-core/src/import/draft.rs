@@ -4,7 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Number, Value, json};
 
-use super::{Object, lift::Lifted, names::Named, refer};
+use super::{
+    Object, checksums,
+    checksums::Followed,
+    labels::{self, Labels, Which},
+    lift::Lifted,
+    names::Named,
+    refer,
+    seeds::Made,
+};
 
 /// A proposed blueprint.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +35,8 @@ pub struct Draft {
     pub deleting: Vec<String>,
     /// Objects of others that nodes only look at.
     pub observed: Vec<Observed>,
+    /// Labels that stand once, outside of the nodes.
+    pub labels: Labels,
     /// The other nodes.
     pub nodes: Vec<Node>,
     /// The name of the instance that gives the objects again.
@@ -130,6 +140,8 @@ pub struct Edge {
     pub why: String,
     /// Whether the other one comes first.
     pub order: Order,
+    /// The fields of the other object that a digest is made from, if something here follows it.
+    pub digest: Vec<String>,
 }
 
 /// What has to be of one node before another.
@@ -171,6 +183,10 @@ pub enum What {
     List(Vec<Expression>),
     /// Fields in their order.
     Record(Vec<(String, Expression)>),
+    /// A value that is made from the seed of the node.
+    Made(Made),
+    /// Labels that stand in one place, and some more.
+    Labels(Which, Vec<(String, Expression)>),
 }
 
 /// A part of a string.
@@ -184,6 +200,35 @@ pub enum Part {
     RootNamespace,
     /// The value of a parameter.
     Parameter(String),
+    /// The digest of what another node makes.
+    Digest {
+        /// The other node.
+        node: String,
+        /// What stands there in the object that was imported.
+        was: String,
+    },
+}
+
+impl Node {
+    /// What the proof takes for the digests of other nodes: with these, its template gives the object that was imported.
+    #[must_use]
+    pub fn digests(&self) -> BTreeMap<&str, &str> {
+        let mut found = BTreeMap::new();
+        digests(&self.template, &mut found);
+        found
+    }
+}
+
+fn digests<'a>(expression: &'a Expression, found: &mut BTreeMap<&'a str, &'a str>) {
+    match &expression.what {
+        What::Text(parts) => found.extend(parts.iter().filter_map(|it| match it {
+            Part::Digest { node, was } => Some((node.as_str(), was.as_str())),
+            _ => None,
+        })),
+        What::List(items) => items.iter().for_each(|it| digests(it, found)),
+        What::Record(fields) | What::Labels(_, fields) => fields.iter().for_each(|it| digests(&it.1, found)),
+        _ => {}
+    }
 }
 
 impl Draft {
@@ -225,6 +270,7 @@ impl Draft {
                     Part::Parameter(name) => {
                         values.get(name.as_str()).and_then(|it| it.as_str()).unwrap_or_default()
                     }
+                    Part::Digest { was, .. } => was,
                 });
                 Value::String(text.collect())
             }
@@ -232,8 +278,22 @@ impl Draft {
             What::Record(fields) => Value::Object(
                 fields.iter().map(|(name, it)| (name.clone(), self.value(it, values))).collect::<Map<_, _>>(),
             ),
+            What::Made(made) => json!(made.value()),
+            What::Labels(which, more) => {
+                let all = self.labels.of(*which).iter().chain(more);
+                Value::Object(all.map(|(name, it)| (name.clone(), self.value(it, values))).collect())
+            }
         }
     }
+}
+
+/// What may stand outside of the nodes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Outside {
+    /// Definitions of kinds, in a file of their own.
+    pub(super) definitions: bool,
+    /// Labels that objects share.
+    pub(super) labels: bool,
 }
 
 /// Puts a draft together.
@@ -242,10 +302,11 @@ pub(super) fn assemble(
     named: Named,
     mut edges: Vec<Vec<refer::Found>>,
     lifted: Lifted,
-    definitions_outside: bool,
+    followed: &Followed,
+    outside: &Outside,
 ) -> Draft {
     let is_outside =
-        |index: usize| definitions_outside && objects.get(index).is_some_and(Object::is_definition);
+        |index: usize| outside.definitions && objects.get(index).is_some_and(Object::is_definition);
     let used: BTreeSet<usize> = (0..objects.len())
         .filter(|it| !is_outside(*it))
         .flat_map(|it| edges[it].iter().map(|it| it.to))
@@ -269,18 +330,35 @@ pub(super) fn assemble(
     });
     let deleting = deleting.map(|it| named.nodes[*it].clone()).collect();
     let mut nodes = Vec::new();
-    let attention = attention(objects, &named, &lifted.templates, &is_outside);
-    let mut templates = lifted.templates.into_iter();
+    let attention = attention(objects, &named, &lifted.templates, followed, &is_outside);
+    let mut templates = lifted.templates;
+    let shared = match outside.labels {
+        true => {
+            let own = templates.iter_mut().enumerate().filter(|it| !is_outside(it.0));
+            labels::share(&mut own.map(|it| it.1).collect::<Vec<_>>())
+        }
+        false => Labels::default(),
+    };
+    let mut templates = templates.into_iter();
     for (index, object) in objects.iter().enumerate() {
         let found = edges.get_mut(index).map(std::mem::take).unwrap_or_default();
-        let edge = |it: refer::Found| Edge { to: named.nodes[it.to].clone(), why: it.why, order: it.order };
+        let digest = |to: usize| match followed.get(index).is_some_and(|it| it.values().any(|it| *it == to)) {
+            true => checksums::digested(&objects[to]),
+            false => Vec::new(),
+        };
+        let edge = |it: refer::Found| Edge {
+            to: named.nodes[it.to].clone(),
+            digest: digest(it.to),
+            why: it.why,
+            order: it.order,
+        };
         let Some(template) = templates.next() else { break };
         if is_outside(index) {
             continue;
         }
         nodes.push(Node {
             name: named.nodes[index].clone(),
-            remarks: remarks(object, &template),
+            remarks: remarks(object, &template, followed.get(index)),
             edges: found.into_iter().map(edge).collect(),
             once: super::once::of(object, &template),
             orphan: object.survives(),
@@ -303,6 +381,7 @@ pub(super) fn assemble(
         definitions: all(true),
         attention,
         parameters: lifted.parameters,
+        labels: shared,
         nodes,
         instance: named.instance,
         namespace: named.namespace,
@@ -325,21 +404,27 @@ fn attention(
     objects: &[Object],
     named: &Named,
     templates: &[Expression],
+    followed: &Followed,
     is_outside: &dyn Fn(usize) -> bool,
 ) -> Vec<Attention> {
-    type Is = fn(&Object, &Expression) -> bool;
+    type Is = fn(&Object, &Expression, usize) -> bool;
     let groups: [(&'static str, Is); 5] = [
-        ("values of Secrets that everybody sees who may read the blueprint", |it, _| {
+        ("values of Secrets that everybody sees who may read the blueprint", |it, _, _| {
             it.is_secret_with_values()
         }),
-        ("hooks of Helm: when they run, and when again", |it, _| it.hook.is_some()),
-        ("fixed names, which a second instance would share", |_, template| has_fixed_name(template)),
-        ("data that stays when the instance is deleted", |it, _| it.survives()),
-        ("checksums that no longer follow what they are of", |it, _| !it.checksums().is_empty()),
+        ("hooks of Helm: when they run, and when again", |it, _, _| it.hook.is_some()),
+        ("fixed names, which a second instance would share", |_, template, _| has_fixed_name(template)),
+        ("data that stays when the instance is deleted", |it, _, _| it.survives()),
+        ("checksums that no longer follow what they are of", |it, _, followed| {
+            it.checksums().len() > followed
+        }),
     ];
     let found = groups.into_iter().map(|(why, is)| {
         let all = objects.iter().zip(templates).enumerate();
-        let of = all.filter(|(index, (object, template))| !is_outside(*index) && is(object, template));
+        let of = all.filter(|(index, (object, template))| {
+            let followed = followed.get(*index).map_or(0, BTreeMap::len);
+            !is_outside(*index) && is(object, template, followed)
+        });
         Attention { why, nodes: of.map(|it| named.nodes[it.0].clone()).collect() }
     });
     found.filter(|it| !it.nodes.is_empty()).collect()
@@ -363,12 +448,17 @@ fn has_fixed_name(template: &Expression) -> bool {
 }
 
 /// What stands above a node.
-fn remarks(object: &Object, template: &Expression) -> Vec<String> {
+fn remarks(
+    object: &Object,
+    template: &Expression,
+    followed: Option<&BTreeMap<String, usize>>,
+) -> Vec<String> {
     let mut remarks = object.remarks.clone();
     if object.survives() {
         remarks.push("It stays when the instance is deleted: what it holds would be lost.".to_owned());
     }
-    for name in object.checksums() {
+    let follows = |name: &&str| followed.is_some_and(|it| it.contains_key(*name));
+    for name in object.checksums().into_iter().filter(|it| !follows(it)) {
         remarks.push(format!(
             "`{name}` is what Helm computed: it no longer follows what it is the checksum of."
         ));
