@@ -7,6 +7,7 @@
 //! **Invariant.** Nothing is lost: a draft, with its values for its parameters and its name for the root's, gives
 //! [`Draft::objects`] again ([`Draft::rendered`]).
 
+mod assemble;
 mod checksums;
 pub mod codes;
 mod draft;
@@ -159,7 +160,7 @@ pub fn draft(given: Vec<Given>, wishes: &Wishes) -> (Option<Draft>, Vec<Diagnost
     hooks::read(&mut objects, &mut problems);
     once::without_haste(&mut objects);
     // Of definitions alone, an operator makes what else there is.
-    let outside = draft::Outside {
+    let outside = assemble::Outside {
         definitions: !wishes.definitions_inside && !objects.iter().all(Object::is_definition),
         labels: !wishes.apart,
     };
@@ -188,7 +189,7 @@ pub fn draft(given: Vec<Given>, wishes: &Wishes) -> (Option<Draft>, Vec<Diagnost
     let followed = checksums::follow(&objects, &mut edges);
     checksums::tell(&objects, &followed, &mut problems);
     let lifted = lift::lift(&objects, &named, &followed);
-    (Some(draft::assemble(&objects, named, edges, lifted, &followed, &outside)), problems)
+    (Some(assemble::assemble(&objects, named, edges, lifted, &followed, &outside)), problems)
 }
 
 /// The objects without what a server sets, or what is wrong with them.

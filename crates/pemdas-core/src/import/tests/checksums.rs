@@ -27,10 +27,13 @@ fn follows(draft: &Draft) -> Vec<(String, Vec<String>)> {
     edges.map(|it| (it.to.clone(), it.digest.clone())).collect()
 }
 
+/// A checksum, the maps and Secrets that the pods use, an argument, and what the checksum follows.
+type Case<'a> = (&'a str, &'a [&'a str], &'a [&'a str], &'a str, Option<&'a str>);
+
 #[test]
 fn a_checksum_follows_the_object_that_its_words_and_the_pods_mean() {
     let others = || [map("shop-web"), map("shop-scripts"), map("shop-log-config"), secret("shop-web-auth")];
-    let cases: [(&str, &[&str], &[&str], &str, Option<&str>); 12] = [
+    let cases: [Case<'_>; 12] = [
         ("config", &["shop-scripts"], &["shop-web-auth"], "", Some("scripts")),
         ("secret", &["shop-scripts"], &["shop-web-auth"], "", Some("web_auth")),
         ("scripts", &["shop-scripts", "shop-web"], &[], "", Some("scripts")),
@@ -81,7 +84,7 @@ fn labelled(name: &str, labels: &Value) -> Value {
     object
 }
 
-fn labels<'a>(draft: &'a Draft, node: usize) -> Option<(Which, Vec<&'a str>)> {
+fn labels(draft: &Draft, node: usize) -> Option<(Which, Vec<&str>)> {
     let What::Record(fields) = &draft.nodes[node].template.what else { panic!() };
     let What::Record(fields) = &fields.iter().find(|it| it.0 == "metadata")?.1.what else { panic!() };
     match &fields.iter().find(|it| it.0 == "labels")?.1.what {
