@@ -231,7 +231,7 @@ fn encoded(bytes: &[u8], before: usize) -> String {
 }
 
 /// The text that is encoded in base64; none if it is no text.
-fn decoded(text: &str) -> Option<String> {
+pub(crate) fn decoded(text: &str) -> Option<String> {
     let (mut bytes, mut bits, mut count) = (Vec::with_capacity(text.len() / 4 * 3), 0_u32, 0);
     for sign in text.bytes().filter(|it| !it.is_ascii_whitespace() && *it != b'=') {
         let value = match sign {

@@ -533,3 +533,29 @@ fn a_job_that_deletes_itself_is_a_once() {
         nodes_give(&node("Job", spec, extra), &[]);
     }
 }
+
+#[test]
+fn a_selector_without_the_name_of_the_root_picks_the_pods_of_every_instance() {
+    let nodes = |root: &str, name: &str, selector: &str, extra: &str| {
+        format!(
+            "app = {{ root = {{ apiVersion = \"example.com/v1\", kind = \"{root}\" }}, also = [\"web\", \"front\"] }},\n\
+             web.template = fun the => {{ apiVersion = \"apps/v1\", kind = \"Deployment\", metadata = {{ name = {name}{extra} }}, \
+             spec = {{ selector.matchLabels = {selector}, template = {{ metadata.labels = {{ app = \"web\", at = the.root.metadata.name }}, \
+             spec.containers = [{{ name = \"c\", image = \"i\" }}] }} }} }},\n\
+             front.template = fun the => {{ apiVersion = \"v1\", kind = \"Service\", metadata = {{ name = {name}{extra} }}, \
+             spec = {{ selector = {selector}, ports = [{{ port = 80 }}] }} }}"
+        )
+    };
+    let named = "\"%{the.root.metadata.name}-web\"";
+    let told = [("PM0235", "{ app = \"web\" }"), ("PM0235", "{ app = \"web\" }")];
+    nodes_give(&nodes("Shop", named, "{ app = \"web\" }", ""), &told);
+    let path = nodes("Shop", named, "PATH", "").replace("matchLabels = PATH", "matchLabels.app = \"one\"");
+    nodes_give(&path.replace("selector = PATH", "selector.app = \"two\""), &[("PM0235", "\"one\"")]);
+    // What it picks is not made here: another Service may well have a fixed selector.
+    nodes_give(&nodes("Shop", named, "{ app = \"other\" }", ""), &[("PM0235", "{ app = \"other\" }")]);
+    // The name of the root, however it comes there; a namespace for each instance.
+    for selector in ["{ app = \"web\", at = the.root.metadata.name }", "labels_of \"web\" the.root"] {
+        nodes_give(&nodes("Shop", named, selector, ""), &[]);
+    }
+    nodes_give(&nodes("Shop", named, "{ app = \"web\" }", ", namespace = the.root.metadata.name"), &[]);
+}

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use pemdas_core::import::{Draft, Expression, Node, Part, What};
+use pemdas_core::import::{Draft, Expression, Labels, Made, Node, Part, SEED, What, Which};
 use pemdas_nickel::{Evaluator, InProcess, Limits, Place, Sources, print};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -26,6 +26,7 @@ fn draft(nodes: Vec<Node>) -> Draft {
         observed: Vec::new(),
         definitions: Vec::new(),
         attention: Vec::new(),
+        labels: Labels::default(),
         instance: "instance".to_owned(),
         namespace: "space".to_owned(),
         nodes,
@@ -39,7 +40,11 @@ fn evaluated(draft: &Draft) -> Vec<Value> {
     let bare = bare.split_once(" in\n").unwrap().1.to_owned();
     let blueprint = InProcess::load(&Sources::single(&bare), &Limits::default())
         .unwrap_or_else(|failure| panic!("{failure:?}\n{source}"));
-    let the = json!({ "root": { "metadata": { "name": "instance", "namespace": "space" } } });
+    let mut the =
+        json!({ "root": { "metadata": { "name": "instance", "namespace": "space" } }, "seed": SEED });
+    for (node, was) in draft.nodes.iter().flat_map(Node::digests) {
+        the[node] = json!(was);
+    }
     let result = draft.nodes.iter().map(|node| {
         let place = Place::at(["nodes", node.name.as_str(), "template"]).call([the.clone().into()]);
         blueprint.evaluate(&place).unwrap_or_else(|failure| panic!("{failure:?}\n{source}"))
@@ -123,6 +128,41 @@ proptest! {
         let is = evaluated(&draft);
         let wanted = draft.rendered();
         prop_assert_eq!(numbers(&is[0]), numbers(&wanted[0]), "{}", print::blueprint(&draft));
+    }
+}
+
+#[test]
+fn labels_digests_and_seeds_are_read_as_they_were_meant() {
+    let text = |text: &str| plain(What::Text(vec![Part::Literal(text.to_owned())]));
+    let label = |name: &str, value: &str| (name.to_owned(), text(value));
+    let named = ("example.com/instance".to_owned(), plain(What::Text(vec![Part::RootName])));
+    let selecting = vec![named.clone(), label("app", "a")];
+    for selecting in [selecting, Vec::new()] {
+        let more = vec![label("part", "web"), ("the".to_owned(), plain(What::Bool(true)))];
+        let made = |of: Option<&str>| plain(What::Made(Made { of: of.map(str::to_owned), encoded: false }));
+        let digest = Part::Digest { node: "other".to_owned(), was: "0123".to_owned() };
+        let which = if selecting.is_empty() { Which::Common } else { Which::Selecting };
+        let fields = [
+            ("common", plain(What::Labels(Which::Common, Vec::new()))),
+            ("more", plain(What::Labels(Which::Common, more))),
+            ("selecting", plain(What::Labels(which, vec![label("long", &"x".repeat(200))]))),
+            ("digest", plain(What::Text(vec![Part::Literal("is ".to_owned()), digest]))),
+            ("seed", made(None)),
+            ("one", made(Some("a \"key\" %{x}"))),
+        ];
+        let template = plain(What::Record(fields.map(|(name, it)| (name.to_owned(), it)).to_vec()));
+        let node = Node {
+            name: "node".to_owned(),
+            remarks: Vec::new(),
+            edges: Vec::new(),
+            once: None,
+            orphan: false,
+            template,
+        };
+        let mut draft = draft(vec![node]);
+        draft.labels =
+            Labels { selecting, common: vec![named.clone(), label("app", "a"), label("version", "1")] };
+        assert_eq!(evaluated(&draft), draft.rendered(), "{}", print::blueprint(&draft));
     }
 }
 

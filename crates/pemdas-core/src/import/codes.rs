@@ -28,6 +28,12 @@ pub const AUTOSCALED: &str = "PM0612";
 pub const HOOK: &str = "PM0613";
 /// Labels and annotations in which Helm keeps its books are left out.
 pub const BOOKS: &str = "PM0614";
+/// What became of a checksum of Helm.
+pub const CHECKSUM: &str = "PM0615";
+/// Values of Secrets look as if a chart had made them at random.
+pub const RANDOM: &str = "PM0616";
+/// A value that is to be made cannot be.
+pub const SEED: &str = "PM0617";
 
 /// All of them.
 pub const ALL: &[&str] = &[
@@ -45,4 +51,7 @@ pub const ALL: &[&str] = &[
     AUTOSCALED,
     HOOK,
     BOOKS,
+    CHECKSUM,
+    RANDOM,
+    SEED,
 ];

@@ -1,10 +1,13 @@
 //! A blueprint as it is proposed, before anybody has written it in a language.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Number, Value, json};
 
-use super::{Object, lift::Lifted, names::Named, refer};
+use super::{
+    labels::{Labels, Which},
+    seeds::Made,
+};
 
 /// A proposed blueprint.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +30,8 @@ pub struct Draft {
     pub deleting: Vec<String>,
     /// Objects of others that nodes only look at.
     pub observed: Vec<Observed>,
+    /// Labels that stand once, outside of the nodes.
+    pub labels: Labels,
     /// The other nodes.
     pub nodes: Vec<Node>,
     /// The name of the instance that gives the objects again.
@@ -130,6 +135,8 @@ pub struct Edge {
     pub why: String,
     /// Whether the other one comes first.
     pub order: Order,
+    /// The fields of the other object that a digest is made from, if something here follows it.
+    pub digest: Vec<String>,
 }
 
 /// What has to be of one node before another.
@@ -171,6 +178,10 @@ pub enum What {
     List(Vec<Expression>),
     /// Fields in their order.
     Record(Vec<(String, Expression)>),
+    /// A value that is made from the seed of the node.
+    Made(Made),
+    /// Labels that stand in one place, and some more.
+    Labels(Which, Vec<(String, Expression)>),
 }
 
 /// A part of a string.
@@ -184,6 +195,35 @@ pub enum Part {
     RootNamespace,
     /// The value of a parameter.
     Parameter(String),
+    /// The digest of what another node makes.
+    Digest {
+        /// The other node.
+        node: String,
+        /// What stands there in the object that was imported.
+        was: String,
+    },
+}
+
+impl Node {
+    /// What the proof takes for the digests of other nodes: with these, its template gives the object that was imported.
+    #[must_use]
+    pub fn digests(&self) -> BTreeMap<&str, &str> {
+        let mut found = BTreeMap::new();
+        digests(&self.template, &mut found);
+        found
+    }
+}
+
+fn digests<'a>(expression: &'a Expression, found: &mut BTreeMap<&'a str, &'a str>) {
+    match &expression.what {
+        What::Text(parts) => found.extend(parts.iter().filter_map(|it| match it {
+            Part::Digest { node, was } => Some((node.as_str(), was.as_str())),
+            _ => None,
+        })),
+        What::List(items) => items.iter().for_each(|it| digests(it, found)),
+        What::Record(fields) | What::Labels(_, fields) => fields.iter().for_each(|it| digests(&it.1, found)),
+        _ => {}
+    }
 }
 
 impl Draft {
@@ -225,6 +265,7 @@ impl Draft {
                     Part::Parameter(name) => {
                         values.get(name.as_str()).and_then(|it| it.as_str()).unwrap_or_default()
                     }
+                    Part::Digest { was, .. } => was,
                 });
                 Value::String(text.collect())
             }
@@ -232,184 +273,11 @@ impl Draft {
             What::Record(fields) => Value::Object(
                 fields.iter().map(|(name, it)| (name.clone(), self.value(it, values))).collect::<Map<_, _>>(),
             ),
-        }
-    }
-}
-
-/// Puts a draft together.
-pub(super) fn assemble(
-    objects: &[Object],
-    named: Named,
-    mut edges: Vec<Vec<refer::Found>>,
-    lifted: Lifted,
-    definitions_outside: bool,
-) -> Draft {
-    let is_outside =
-        |index: usize| definitions_outside && objects.get(index).is_some_and(Object::is_definition);
-    let used: BTreeSet<usize> = (0..objects.len())
-        .filter(|it| !is_outside(*it))
-        .flat_map(|it| edges[it].iter().map(|it| it.to))
-        .filter(|it| is_outside(*it))
-        .collect();
-    for (index, edges) in edges.iter_mut().enumerate() {
-        edges.retain(|_| !is_outside(index));
-    }
-    let deletion: BTreeSet<usize> = objects
-        .iter()
-        .enumerate()
-        .filter(|(_, it)| it.hook.as_ref().is_some_and(super::hooks::Hook::is_of_deletion))
-        .map(|it| it.0)
-        .collect();
-    let needs = needs(&named.nodes, &edges, &|it| !deletion.contains(it) && !is_outside(*it));
-    let deleting = deletion.iter().filter(|it| {
-        !edges
-            .iter()
-            .enumerate()
-            .any(|(from, found)| deletion.contains(&from) && found.iter().any(|found| found.to == **it))
-    });
-    let deleting = deleting.map(|it| named.nodes[*it].clone()).collect();
-    let mut nodes = Vec::new();
-    let attention = attention(objects, &named, &lifted.templates, &is_outside);
-    let mut templates = lifted.templates.into_iter();
-    for (index, object) in objects.iter().enumerate() {
-        let found = edges.get_mut(index).map(std::mem::take).unwrap_or_default();
-        let edge = |it: refer::Found| Edge { to: named.nodes[it.to].clone(), why: it.why, order: it.order };
-        let Some(template) = templates.next() else { break };
-        if is_outside(index) {
-            continue;
-        }
-        nodes.push(Node {
-            name: named.nodes[index].clone(),
-            remarks: remarks(object, &template),
-            edges: found.into_iter().map(edge).collect(),
-            once: super::once::of(object, &template),
-            orphan: object.survives(),
-            template,
-        });
-    }
-    let all = |outside: bool| {
-        let of = objects.iter().enumerate().filter(|it| is_outside(it.0) == outside);
-        of.map(|it| it.1.value.clone()).collect()
-    };
-    Draft {
-        name: named.blueprint,
-        kind: named.kind,
-        group: named.group,
-        cluster: named.cluster,
-        root: named.root,
-        needs,
-        deleting,
-        observed: used.iter().map(|it| observed(&objects[*it], &named.nodes[*it])).collect(),
-        definitions: all(true),
-        attention,
-        parameters: lifted.parameters,
-        nodes,
-        instance: named.instance,
-        namespace: named.namespace,
-        objects: all(false),
-    }
-}
-
-/// A definition that is not ours, and only has to be there.
-fn observed(object: &Object, node: &str) -> Observed {
-    Observed {
-        name: node.to_owned(),
-        api_version: object.api_version.clone(),
-        kind: object.kind.clone(),
-        object: object.name.clone(),
-    }
-}
-
-/// What the owner of a blueprint should look at first, in at most five groups.
-fn attention(
-    objects: &[Object],
-    named: &Named,
-    templates: &[Expression],
-    is_outside: &dyn Fn(usize) -> bool,
-) -> Vec<Attention> {
-    type Is = fn(&Object, &Expression) -> bool;
-    let groups: [(&'static str, Is); 5] = [
-        ("values of Secrets that everybody sees who may read the blueprint", |it, _| {
-            it.is_secret_with_values()
-        }),
-        ("hooks of Helm: when they run, and when again", |it, _| it.hook.is_some()),
-        ("fixed names, which a second instance would share", |_, template| has_fixed_name(template)),
-        ("data that stays when the instance is deleted", |it, _| it.survives()),
-        ("checksums that no longer follow what they are of", |it, _| !it.checksums().is_empty()),
-    ];
-    let found = groups.into_iter().map(|(why, is)| {
-        let all = objects.iter().zip(templates).enumerate();
-        let of = all.filter(|(index, (object, template))| !is_outside(*index) && is(object, template));
-        Attention { why, nodes: of.map(|it| named.nodes[it.0].clone()).collect() }
-    });
-    found.filter(|it| !it.nodes.is_empty()).collect()
-}
-
-fn is_fixed(what: &What) -> bool {
-    matches!(what, What::Text(parts) if parts.iter().all(|it| matches!(it, Part::Literal(_))))
-}
-
-fn field<'a>(expression: &'a Expression, name: &str) -> Option<&'a Expression> {
-    match &expression.what {
-        What::Record(fields) => fields.iter().find(|it| it.0 == name).map(|it| &it.1),
-        _ => None,
-    }
-}
-
-/// Whether all instances (of a namespace) mean the same object.
-fn has_fixed_name(template: &Expression) -> bool {
-    let part = |name: &str| field(template, "metadata").and_then(|it| field(it, name));
-    part("name").is_some_and(|it| is_fixed(&it.what)) && part("namespace").is_none_or(|it| is_fixed(&it.what))
-}
-
-/// What stands above a node.
-fn remarks(object: &Object, template: &Expression) -> Vec<String> {
-    let mut remarks = object.remarks.clone();
-    if object.survives() {
-        remarks.push("It stays when the instance is deleted: what it holds would be lost.".to_owned());
-    }
-    for name in object.checksums() {
-        remarks.push(format!(
-            "`{name}` is what Helm computed: it no longer follows what it is the checksum of."
-        ));
-    }
-    if object.is_secret_with_values() {
-        remarks.push(
-            "The values of this Secret stand here for everybody who may read the blueprint.".to_owned(),
-        );
-        remarks.push("Make it outside and `observe` it, or let `the.seed` make the value.".to_owned());
-    }
-    if has_fixed_name(template) {
-        let remark = match field(template, "metadata").and_then(|it| field(it, "namespace")) {
-            None if object.namespaced => Some("all instances of a namespace mean the same object."),
-            _ => Some("all instances mean the same object."),
-        };
-        remarks.extend(remark.map(|it| format!("The name is not made from the root's: {it}")));
-    }
-    remarks
-}
-
-/// The nodes that the root has to need so that all are needed, but for those of its deletion.
-fn needs(nodes: &[String], edges: &[Vec<refer::Found>], of_life: &dyn Fn(&usize) -> bool) -> Vec<String> {
-    let ends = |(from, found): (usize, &Vec<refer::Found>)| {
-        let to: Vec<usize> = found.iter().map(|it| it.to).collect();
-        if of_life(&from) { to } else { Vec::new() }
-    };
-    let needed: BTreeSet<usize> = edges.iter().enumerate().flat_map(ends).collect();
-    let mut reached = BTreeSet::new();
-    let mut chosen = BTreeSet::new();
-    let first = (0..nodes.len()).filter(|it| !needed.contains(it));
-    for start in first.chain(0..nodes.len()) {
-        if reached.contains(&start) || !of_life(&start) {
-            continue;
-        }
-        chosen.insert(start);
-        let mut open = vec![start];
-        while let Some(index) = open.pop() {
-            if reached.insert(index) {
-                open.extend(edges.get(index).into_iter().flatten().map(|it| it.to));
+            What::Made(made) => json!(made.value()),
+            What::Labels(which, more) => {
+                let all = self.labels.of(*which).iter().chain(more);
+                Value::Object(all.map(|(name, it)| (name.clone(), self.value(it, values))).collect())
             }
         }
     }
-    chosen.into_iter().filter_map(|it| nodes.get(it).cloned()).collect()
 }

@@ -62,8 +62,10 @@ fn rename(expression: &mut Expression, names: &BTreeMap<String, String>) {
             }
         }),
         What::List(items) => items.iter_mut().for_each(|it| rename(it, names)),
-        What::Record(fields) => fields.iter_mut().for_each(|(_, it)| rename(it, names)),
-        What::Null | What::Bool(_) | What::Number(_) => {}
+        What::Record(fields) | What::Labels(_, fields) => {
+            fields.iter_mut().for_each(|(_, it)| rename(it, names));
+        }
+        What::Null | What::Bool(_) | What::Number(_) | What::Made(_) => {}
     }
 }
 

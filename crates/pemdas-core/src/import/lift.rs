@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Expression, Object, Parameter, Part, What,
+    checksums::Followed,
     names::Named,
     tree::{Content, Tree},
 };
@@ -23,14 +24,14 @@ pub(super) struct Lifted {
 }
 
 /// Lifts the parameters and derives the names.
-pub(super) fn lift(objects: &[Object], named: &Named) -> Lifted {
+pub(super) fn lift(objects: &[Object], named: &Named, followed: &Followed) -> Lifted {
     let mut found = parameters::find(objects, named);
     if objects.iter().any(|it| it.hook.as_ref().is_some_and(super::hooks::Hook::is_of_upgrade)) {
         found.parameters.push(super::once::release());
     }
     let texts = text::Texts::new(objects, named);
     let templates = objects.iter().enumerate().map(|(index, object)| {
-        let builder = Builder { index, object, texts: &texts, lifted: &found.places };
+        let builder = Builder { index, object, named, followed, texts: &texts, lifted: &found.places };
         builder.build(&object.tree, &mut Vec::new())
     });
     Lifted { templates: templates.collect(), parameters: found.parameters }
@@ -39,19 +40,26 @@ pub(super) fn lift(objects: &[Object], named: &Named) -> Lifted {
 struct Builder<'a> {
     index: usize,
     object: &'a Object,
+    named: &'a Named,
+    followed: &'a Followed,
     texts: &'a text::Texts<'a>,
     lifted: &'a BTreeMap<(usize, Path), parameters::Place>,
 }
 
 impl Builder<'_> {
     fn build(&self, tree: &Tree, path: &mut Path) -> Expression {
+        let made = || {
+            let [field, key] = path.as_slice() else { return None };
+            let found = self.object.seeded.iter().find(|it| it.field == *field && it.key == *key)?;
+            Some(What::Made(found.made.clone()))
+        };
         let what = match self.lifted.get(&(self.index, path.clone())) {
             Some(place) if matches!(tree.content, Content::Text(_)) => {
                 let before = (!place.before.is_empty()).then(|| Part::Literal(place.before.clone()));
                 What::Text(before.into_iter().chain([Part::Parameter(place.name.clone())]).collect())
             }
             Some(place) => What::Read(place.name.clone()),
-            None => self.plain(tree, path),
+            None => made().unwrap_or_else(|| self.plain(tree, path)),
         };
         Expression { what, above: tree.above.clone(), beside: tree.beside.clone() }
     }
@@ -61,7 +69,10 @@ impl Builder<'_> {
             Content::Null => What::Null,
             Content::Bool(it) => What::Bool(*it),
             Content::Number(it) => What::Number(it.clone()),
-            Content::Text(text) => What::Text(self.texts.parts(self.object, path, text)),
+            Content::Text(text) => What::Text(match self.follows(path) {
+                Some(node) => vec![Part::Digest { node: node.clone(), was: text.clone() }],
+                None => self.texts.parts(self.object, path, text),
+            }),
             Content::List(items) => What::List(
                 items.iter().enumerate().map(|(at, it)| self.under(path, format!("[{at}]"), it)).collect(),
             ),
@@ -72,6 +83,13 @@ impl Builder<'_> {
                     .collect(),
             ),
         }
+    }
+
+    /// The node that a checksum in the annotations of pods is of.
+    fn follows(&self, path: &[String]) -> Option<&String> {
+        let (name, above) = path.split_last()?;
+        let to = self.followed.get(self.index)?.get(name)?;
+        (above == ["spec", "template", "metadata", "annotations"]).then(|| self.named.nodes.get(*to))?
     }
 
     fn under(&self, path: &mut Path, step: String, tree: &Tree) -> Expression {

@@ -7,15 +7,19 @@
 //! **Invariant.** Nothing is lost: a draft, with its values for its parameters and its name for the root's, gives
 //! [`Draft::objects`] again ([`Draft::rendered`]).
 
+mod assemble;
+mod checksums;
 pub mod codes;
 mod draft;
 mod fit;
 mod hooks;
+mod labels;
 mod lift;
 mod names;
 mod once;
 mod refer;
 mod release;
+mod seeds;
 mod strip;
 mod tree;
 
@@ -37,6 +41,8 @@ pub use draft::{
     Attention, Contract, Draft, Edge, Expression, Node, Observed, Once, Order, Parameter, Part, What,
 };
 pub use fit::Home;
+pub use labels::{Labels, Which};
+pub use seeds::{Made, SEED};
 pub use strip::is_of_a_server;
 pub use tree::{Content, Field, Tree};
 
@@ -66,6 +72,10 @@ pub struct Wishes {
     pub taken: Vec<String>,
     /// Whether definitions of kinds are nodes like the others: there is no file beside the blueprint for them.
     pub definitions_inside: bool,
+    /// Whether each node stands for itself: it is put into a blueprint that is there.
+    pub apart: bool,
+    /// Values of Secrets, by name and key, that Pemdas makes for each instance.
+    pub seeds: Vec<(String, String)>,
 }
 
 /// The group of the proposed kind where none is wished for.
@@ -92,8 +102,18 @@ pub(crate) struct Object {
     pub(crate) hook: Option<hooks::Hook>,
     /// Whether Helm would leave it when the release goes.
     pub(crate) kept: bool,
+    /// Values of a Secret that are made for each instance.
+    pub(crate) seeded: Vec<Seeded>,
     /// What is to be known about it.
     pub(crate) remarks: Vec<String>,
+}
+
+/// A value that is made, and where it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Seeded {
+    pub(crate) field: String,
+    pub(crate) key: String,
+    pub(crate) made: seeds::Made,
 }
 
 impl Object {
@@ -140,9 +160,13 @@ pub fn draft(given: Vec<Given>, wishes: &Wishes) -> (Option<Draft>, Vec<Diagnost
     hooks::read(&mut objects, &mut problems);
     once::without_haste(&mut objects);
     // Of definitions alone, an operator makes what else there is.
-    let outside = !wishes.definitions_inside && !objects.iter().all(Object::is_definition);
+    let outside = assemble::Outside {
+        definitions: !wishes.definitions_inside && !objects.iter().all(Object::is_definition),
+        labels: !wishes.apart,
+    };
     let release = release::read(&objects);
     release::without_books(&mut objects, &mut problems);
+    seeds::read(&mut objects, &wishes.seeds, &mut problems);
     if objects.is_empty() && problems.is_empty() {
         problems.push(Diagnostic::error(codes::NOTHING, "there is no object to import"));
     }
@@ -159,10 +183,13 @@ pub fn draft(given: Vec<Given>, wishes: &Wishes) -> (Option<Draft>, Vec<Diagnost
     }
     let named = names::choose(&objects, &release, wishes);
     settle_namespaces(&mut objects, &named);
+    seeds::expect(&mut objects);
     warn_of_secrets(&objects, &mut problems);
-    let edges = refer::edges(&objects);
-    let lifted = lift::lift(&objects, &named);
-    (Some(draft::assemble(&objects, named, edges, lifted, outside)), problems)
+    let mut edges = refer::edges(&objects);
+    let followed = checksums::follow(&objects, &mut edges);
+    checksums::tell(&objects, &followed, &mut problems);
+    let lifted = lift::lift(&objects, &named, &followed);
+    (Some(assemble::assemble(&objects, named, edges, lifted, &followed, &outside)), problems)
 }
 
 /// The objects without what a server sets, or what is wrong with them.
@@ -230,6 +257,7 @@ fn read(given: Vec<Given>, wishes: &Wishes, problems: &mut Vec<Diagnostic>) -> V
             owners,
             hook: None,
             kept: false,
+            seeded: Vec::new(),
             remarks: Vec::new(),
         });
     }
@@ -404,22 +432,16 @@ fn warn_of_secrets(objects: &[Object], problems: &mut Vec<Diagnostic>) {
 }
 
 impl Object {
-    /// The annotations of its pods with checksums of what else the chart makes: they roll the pods when that changes.
-    pub(crate) fn checksums(&self) -> Vec<&str> {
-        let annotations =
-            self.value.pointer("/spec/template/metadata/annotations").and_then(Value::as_object);
-        let names = annotations.into_iter().flatten().map(|it| it.0.as_str());
-        names.filter(|it| it.starts_with("checksum/")).collect()
-    }
-
     /// Whether it holds data, or what somebody wants to stay, when the instance goes.
     pub(crate) fn survives(&self) -> bool {
         self.kept || (self.kind == "PersistentVolumeClaim" && self.group().is_empty())
     }
 
     pub(crate) fn is_secret_with_values(&self) -> bool {
+        let made = |key: &String| self.seeded.iter().any(|it| it.key == *key);
         let has = |field: &str| {
-            self.value.get(field).and_then(Value::as_object).is_some_and(|it: &Map<_, _>| !it.is_empty())
+            let fields = self.value.get(field).and_then(Value::as_object);
+            fields.is_some_and(|it: &Map<_, _>| it.keys().any(|it| !made(it)))
         };
         self.kind == "Secret" && self.api_version == "v1" && (has("data") || has("stringData"))
     }

@@ -26,6 +26,8 @@ pub(super) struct Named {
     pub(super) of_release: bool,
     /// Whether its name is no word of the application: then it means the instance wherever it stands.
     pub(super) distinct: bool,
+    /// What the main object is called: the one that the kind is named after.
+    pub(super) main: String,
     /// Whether the root lives beside namespaces: one of the objects is the namespace of others.
     pub(super) cluster: bool,
     /// Where the root lives, and objects that do not say where.
@@ -37,8 +39,22 @@ pub(super) struct Named {
 }
 
 /// Names that a node cannot have: what functions see, and what would hide the fields around the nodes.
-const RESERVED: &[&str] =
-    &["root", "self", "seed", "each", "kinds", "nodes", "name", "rollout", "the", "std"];
+const RESERVED: &[&str] = &[
+    "root",
+    "self",
+    "seed",
+    "each",
+    "kinds",
+    "nodes",
+    "name",
+    "rollout",
+    "the",
+    "std",
+    "at",
+    "base64",
+    "selector_labels",
+    "common_labels",
+];
 /// Kinds that run something: of several objects with one name, they are what the name means.
 const WORKLOADS: &[&str] = &["Deployment", "StatefulSet", "DaemonSet", "CronJob", "Job", "Pod", "ReplicaSet"];
 /// The longest name of a node.
@@ -60,9 +76,13 @@ pub(super) fn choose(objects: &[Object], release: &Release, wishes: &Wishes) -> 
         _ => home(objects),
     };
     // An instance has the name of a release, what it is an instance of that of the chart.
-    let chart =
-        || release.chart.clone().or_else(|| release.name.as_ref().and_then(|it| shared_rest(objects, it)));
-    let mut blueprint = wishes.name.clone().or_else(chart).unwrap_or_else(|| instance.clone());
+    let of_names = || release.name.as_ref().and_then(|it| shared_rest(objects, it));
+    let chart = release.chart.clone().or_else(of_names);
+    let main = match &chart {
+        Some(chart) if release.name.is_some() && *chart != instance => format!("{instance}-{chart}"),
+        _ => instance.clone(),
+    };
+    let mut blueprint = wishes.name.clone().or(chart).unwrap_or_else(|| instance.clone());
     let kind = wishes.kind.clone().unwrap_or_else(|| kind_of(&blueprint, objects));
     // The blueprint is a ConfigMap itself.
     let plain = snake(&blueprint);
@@ -70,7 +90,7 @@ pub(super) fn choose(objects: &[Object], release: &Release, wishes: &Wishes) -> 
     while objects.iter().any(|it| is_map(it) && it.name == blueprint) {
         blueprint.push_str("-blueprint");
     }
-    let nodes = nodes(objects, &instance, &wishes.taken);
+    let nodes = nodes(objects, &instance, &main, &wishes.taken);
     let mut taken: BTreeSet<&str> = nodes.iter().map(String::as_str).collect();
     taken.extend(wishes.taken.iter().map(String::as_str));
     let root = [plain, snake(&kind), "app".to_owned(), "instance".to_owned()]
@@ -80,7 +100,7 @@ pub(super) fn choose(objects: &[Object], release: &Release, wishes: &Wishes) -> 
     let group = wishes.group.clone().unwrap_or_else(|| GROUP.to_owned());
     let distinct = release.name.is_some() && !words(objects, release).any(|it| it.starts_with(&instance));
     let of_release = release.name.is_some();
-    Named { blueprint, kind, group, instance, of_release, distinct, cluster, namespace, root, nodes }
+    Named { blueprint, kind, group, instance, of_release, distinct, main, cluster, namespace, root, nodes }
 }
 
 /// What the application calls itself: its chart, its names, its images and their programs.
@@ -254,14 +274,16 @@ fn numbered(name: &str, taken: &BTreeSet<&str>) -> String {
 }
 
 /// A name for the node of each object.
-fn nodes(objects: &[Object], instance: &str, taken: &[String]) -> Vec<String> {
+fn nodes(objects: &[Object], instance: &str, main: &str, taken: &[String]) -> Vec<String> {
     let rest = |object: &Object| {
         let name = object.name.as_str();
         if object.kind == "CustomResourceDefinition" {
             return format!("{}_definition", snake(name.split('.').next().unwrap_or(name)));
         }
-        let rest = name.strip_prefix(instance).filter(|it| it.is_empty() || it.starts_with(['-', '.']));
-        snake(rest.unwrap_or(name))
+        let goes_on = |it: &&str| it.starts_with(['-', '.', ':']);
+        let of_main = name.strip_prefix(main).filter(goes_on);
+        let rest = || name.strip_prefix(instance).filter(|it| it.is_empty() || goes_on(it));
+        snake(of_main.or_else(rest).unwrap_or(name))
     };
     let rests: Vec<String> = objects.iter().map(rest).collect();
     let mut meant: BTreeMap<&str, usize> = BTreeMap::new();

@@ -55,6 +55,9 @@ const NAMES: &[(&str, &str, &str, Order)] = &[
     ("volumeName", "PersistentVolume", "it is bound to it", Order::There),
 ];
 
+/// Words in the names of variables that say where something is.
+const PLACES: &[&str] = &["HOST", "ADDR", "SERVER", "SERVICE", "ENDPOINT", "URL"];
+
 struct Index<'a> {
     objects: &'a [Object],
     by_name: BTreeMap<(&'a str, &'a str, &'a str), usize>,
@@ -173,18 +176,24 @@ pub(super) fn addressed(text: &str) -> Option<&str> {
 
 /// The Services whose addresses stand in variables and arguments. Nothing waits for them: whoever asks asks again.
 fn called(index: &Index<'_>, object: &Object, value: &Value, found: &mut Vec<Found>) {
-    let mut at = |text: &str, why: &str| {
-        let words = text.split([',', ' ', '=']).filter_map(addressed);
-        for to in words.filter_map(|it| index.find("Service", &object.namespace, it)) {
-            found.push(Found { to, why: why.to_owned(), order: Order::None });
-        }
+    let find = |it: &str| index.find("Service", &object.namespace, it);
+    let addresses = |text: &str| -> Vec<usize> {
+        text.split([',', ' ', '=']).filter_map(addressed).filter_map(find).collect()
+    };
+    let mut add = |all: Vec<usize>, why: &str| {
+        found.extend(all.into_iter().map(|to| Found { to, why: why.to_owned(), order: Order::None }));
     };
     let items = |field: &str| value.get(field).and_then(Value::as_array).into_iter().flatten();
-    for variable in items("env").filter_map(|it| it.get("value")?.as_str()) {
-        at(variable, "a variable of its pods says where it is");
+    for variable in items("env") {
+        let text = |name: &str| variable.get(name).and_then(Value::as_str).unwrap_or_default();
+        let (name, value) = (text("name").to_ascii_uppercase(), text("value"));
+        // The name of a Service alone counts in a variable that says that it is a place.
+        let alone = find(value).filter(|_| PLACES.iter().any(|it| name.contains(it)));
+        let all = addresses(value).into_iter().chain(alone).collect();
+        add(all, "a variable of its pods says where it is");
     }
     for argument in items("args").chain(items("command")).filter_map(Value::as_str) {
-        at(argument, "an argument of its pods says where it is");
+        add(addresses(argument), "an argument of its pods says where it is");
     }
 }
 
@@ -248,7 +257,7 @@ fn selectors(index: &Index<'_>, object: &Object, found: &mut Vec<Found>) {
 }
 
 /// Of edges that would wait for each other, the later ones order nothing.
-fn without_circles(edges: &mut [Vec<Found>]) {
+pub(super) fn without_circles(edges: &mut [Vec<Found>]) {
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); edges.len()];
     for from in 0..edges.len() {
         for at in 0..edges[from].len() {

@@ -56,11 +56,16 @@ fn without_version(chart: &str) -> &str {
 pub(super) fn without_books(objects: &mut [Object], problems: &mut Vec<Diagnostic>) {
     let mut selected = BTreeSet::new();
     objects.iter().for_each(|it| selectors(&it.tree, false, &mut selected));
+    // Pods often carry the chart alone.
+    let of_helm = |it: &&Object| it.tree.find(&["metadata", "labels", "heritage"]).is_some();
+    let chart = |it: &Object| it.tree.find(&["metadata", "labels", "chart"]).map(|it| it.content.clone());
+    let charts: Vec<Content> = objects.iter().filter(of_helm).filter_map(chart).collect();
     let mut changed = 0;
     for object in objects.iter_mut() {
         let policy = object.tree.text(&["metadata", "annotations", "helm.sh/resource-policy"]);
         object.kept = policy == Some("keep");
-        if without(&mut object.tree, &selected) {
+        object.tree.above.retain(|it| !is_source(it));
+        if without(&mut object.tree, &selected, &charts) {
             changed += 1;
             object.value = object.tree.to_json();
         }
@@ -72,6 +77,12 @@ pub(super) fn without_books(objects: &mut [Object], problems: &mut Vec<Diagnosti
         );
         problems.push(Diagnostic::remark(codes::BOOKS, message));
     }
+}
+
+/// Where Helm says that an object is from.
+fn is_source(comment: &str) -> bool {
+    let path = comment.trim().strip_prefix("Source: ");
+    path.is_some_and(|it| it.contains('/') && !it.contains(char::is_whitespace))
 }
 
 /// The labels that something is selected by.
@@ -91,7 +102,7 @@ fn selectors(tree: &Tree, inside: bool, found: &mut BTreeSet<String>) {
 }
 
 /// Whether something was taken out.
-fn without(tree: &mut Tree, selected: &BTreeSet<String>) -> bool {
+fn without(tree: &mut Tree, selected: &BTreeSet<String>, charts: &[Content]) -> bool {
     let mut changed = false;
     let is_book = |it: &Field| {
         let text = match &it.value.content {
@@ -104,17 +115,20 @@ fn without(tree: &mut Tree, selected: &BTreeSet<String>) -> bool {
     };
     let is_note = |it: &Field| it.name.starts_with("helm.sh/") || it.name.starts_with("meta.helm.sh/");
     match &mut tree.content {
-        Content::List(items) => items.iter_mut().for_each(|it| changed |= without(it, selected)),
+        Content::List(items) => items.iter_mut().for_each(|it| changed |= without(it, selected, charts)),
         Content::Record(fields) => {
             fields.retain_mut(|field| {
                 let Content::Record(inner) = &mut field.value.content else {
-                    changed |= without(&mut field.value, selected);
+                    changed |= without(&mut field.value, selected, charts);
                     return true;
                 };
                 let before = inner.len();
                 match field.name.as_str() {
                     "labels" => {
-                        let of_chart = inner.iter().any(|it| it.name == "heritage");
+                        let of_chart = inner.iter().any(|it| {
+                            it.name == "heritage"
+                                || (it.name == "chart" && charts.contains(&it.value.content))
+                        });
                         inner.retain(|it| {
                             let chart = it.name == "chart" && of_chart && !selected.contains("chart");
                             !is_book(it) && !chart
@@ -122,7 +136,7 @@ fn without(tree: &mut Tree, selected: &BTreeSet<String>) -> bool {
                     }
                     "annotations" => inner.retain(|it| !is_note(it)),
                     _ => {
-                        changed |= without(&mut field.value, selected);
+                        changed |= without(&mut field.value, selected, charts);
                         return true;
                     }
                 }

@@ -1,5 +1,7 @@
 use serde_json::{Value, json};
 
+mod chart;
+mod checksums;
 mod helm;
 
 use super::{Draft, Given, Order, Tree, Wishes, draft, names};

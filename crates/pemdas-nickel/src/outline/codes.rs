@@ -46,3 +46,5 @@ pub const UNKNOWN_STATUS: &str = "PM0232";
 pub const AUTOSCALED: &str = "PM0233";
 /// A Job that deletes itself, on a node that wants it to be there.
 pub const MADE_AGAIN: &str = "PM0234";
+/// A selector that picks the pods of every instance.
+pub const SHARED_PODS: &str = "PM0235";

@@ -22,6 +22,7 @@ mod plain;
 mod reads;
 mod root_fields;
 mod scopes;
+mod selectors;
 mod shapes;
 mod status_fields;
 mod template_tree;
@@ -131,6 +132,7 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
         kube_types::run(&mut outliner, blueprint);
         autoscalers::run(&mut outliner, blueprint);
         jobs::run(&mut outliner, blueprint);
+        selectors::run(&mut outliner, blueprint);
         drafts = kinds_draft(evaluator, blueprint, &field_reads::of(&trees));
         outliner.diagnostics.extend(check_conversions(evaluator, blueprint, &drafts));
         outliner.diagnostics.append(&mut drafts.diagnostics);

@@ -3,11 +3,14 @@
 //! The text is for people: fields in their order, paths instead of records of one field, what fits on one line on one line. It
 //! gives what the draft says, whatever the strings hold; the tests evaluate it.
 
+mod labels;
 mod strings;
 
 use std::collections::BTreeSet;
 
-use pemdas_core::import::{Contract, Draft, Expression, Node, Observed, Once, Order, Parameter, Part, What};
+use pemdas_core::import::{
+    Contract, Draft, Edge, Expression, Made, Node, Observed, Once, Order, Parameter, Part, What,
+};
 use serde_json::{Number, Value};
 
 pub use strings::{field_name, string};
@@ -22,7 +25,9 @@ const MAX_INLINE: usize = 5;
 pub fn blueprint(draft: &Draft) -> String {
     let mut out = String::new();
     let names = imported(draft);
-    out.push_str(&format!("let {{ {}, .. }} = import \"pemdas/v1.ncl\" in\n{{\n", names.join(", ")));
+    out.push_str(&format!("let {{ {}, .. }} = import \"pemdas/v1.ncl\" in\n", names.join(", ")));
+    out.push_str(&labels::functions(&draft.labels));
+    out.push_str("{\n");
     out.push_str(&format!("  name = {},\n\n", string(&draft.name)));
     kind(draft, &mut out);
     out.push_str("\n  nodes = {\n");
@@ -44,6 +49,12 @@ pub fn imported(draft: &Draft) -> Vec<&'static str> {
     let mut names = BTreeSet::new();
     if draft.nodes.iter().flat_map(|it| &it.edges).any(|it| it.order == Order::There) {
         names.insert("Any");
+    }
+    if draft.nodes.iter().flat_map(|it| &it.edges).any(|it| !it.digest.is_empty()) {
+        names.insert("at");
+    }
+    if draft.nodes.iter().any(|it| encodes(&it.template)) {
+        names.insert("base64");
     }
     if draft.nodes.iter().filter_map(|it| it.once.as_ref()).any(|it| !it.pod) {
         names.insert("Failed");
@@ -207,23 +218,41 @@ fn edges(node: &Node, level: usize, out: &mut String) {
         return;
     }
     out.push_str(&format!("{indent}# What it refers to comes first.\n"));
-    if ordered.iter().all(|it| it.order == Order::Ready) {
+    if ordered.iter().all(|it| it.order == Order::Ready && it.digest.is_empty()) {
         out.push_str(&list("before", &ordered.iter().map(|it| string(&it.to)).collect::<Vec<_>>(), level));
         return;
     }
-    let line = |edge: &&pemdas_core::import::Edge| {
-        let name = field_name(&edge.to);
-        match edge.order {
-            Order::There => format!("{name}.until = Any,\n"),
-            _ => format!("{name} = {{}},\n"),
-        }
-    };
     if let [only] = ordered.as_slice() {
-        out.push_str(&format!("{indent}before.{}", line(only)));
+        out.push_str(&format!("{indent}before.{}", self::ordered(only, level)));
         return;
     }
-    let lines: String = ordered.iter().map(|it| format!("{indent}  {}", line(it))).collect();
+    let lines: String =
+        ordered.iter().map(|it| format!("{indent}  {}", self::ordered(it, level + 1))).collect();
     out.push_str(&format!("{indent}before = {{\n{lines}{indent}}},\n"));
+}
+
+/// How a node waits for another one, and what it takes from it.
+fn ordered(edge: &Edge, level: usize) -> String {
+    let name = field_name(&edge.to);
+    let parts: Vec<String> = edge.digest.iter().map(|it| format!("at {} {{}} live", string(it))).collect();
+    let data = match parts.as_slice() {
+        [] => {
+            return match edge.order {
+                Order::There => format!("{name}.until = Any,\n"),
+                _ => format!("{name} = {{}},\n"),
+            };
+        }
+        [only] => format!("({only})"),
+        all => format!("[{}]", all.join(", ")),
+    };
+    let digest = format!("fun live => std.hash 'Sha256 (std.serialize 'Json {data})");
+    let line = format!("{name}.extract = {digest},\n");
+    if line.chars().count() + 2 * level + "before.".len() <= WIDTH {
+        return line;
+    }
+    let indent = "  ".repeat(level + 1);
+    let body = digest.trim_start_matches("fun live => ");
+    format!("{name}.extract = fun live =>\n{indent}{body},\n")
 }
 
 /// The name of a template's argument: one that no field of the object hides.
@@ -240,7 +269,7 @@ fn argument(template: &Expression) -> String {
 fn names<'a>(expression: &'a Expression, found: &mut BTreeSet<&'a str>) {
     match &expression.what {
         What::List(items) => items.iter().for_each(|it| names(it, found)),
-        What::Record(fields) => {
+        What::Record(fields) | What::Labels(_, fields) => {
             for (name, value) in fields {
                 found.insert(name);
                 names(value, found);
@@ -256,6 +285,17 @@ fn reads(expression: &Expression) -> bool {
         What::Text(parts) => parts.iter().any(|it| !matches!(it, Part::Literal(_))),
         What::List(items) => items.iter().any(reads),
         What::Record(fields) => fields.iter().any(|it| reads(&it.1)),
+        What::Labels(..) | What::Made(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether something in it is written in base64 when it is made.
+fn encodes(expression: &Expression) -> bool {
+    match &expression.what {
+        What::Made(made) => made.encoded,
+        What::List(items) => items.iter().any(encodes),
+        What::Record(fields) | What::Labels(_, fields) => fields.iter().any(|it| encodes(&it.1)),
         _ => false,
     }
 }
@@ -270,7 +310,7 @@ fn comment_line(comment: &str, level: usize) -> String {
 fn is_quiet(expression: &Expression) -> bool {
     let inside = match &expression.what {
         What::List(items) => items.iter().all(is_quiet),
-        What::Record(fields) => fields.iter().all(|it| is_quiet(&it.1)),
+        What::Record(fields) | What::Labels(_, fields) => fields.iter().all(|it| is_quiet(&it.1)),
         What::Text(parts) => !strings::wants_lines(parts),
         _ => true,
     };
@@ -297,6 +337,10 @@ impl Printer {
             }
             What::Text(parts) if strings::wants_lines(parts) => {
                 strings::lines(parts, level + 1, &|part| self.part(part))
+            }
+            What::Labels(which, more) if !more.is_empty() => {
+                let more = self.block(&What::Record(more.clone()), level);
+                format!("{} {} & {more}", labels::name(*which), self.argument)
             }
             other => self.line(other),
         }
@@ -355,7 +399,7 @@ impl Printer {
     fn inline(&self, what: &What) -> Option<String> {
         let quiet = match what {
             What::List(items) => items.iter().all(is_quiet),
-            What::Record(fields) => fields.iter().all(|it| is_quiet(&it.1)),
+            What::Record(fields) | What::Labels(_, fields) => fields.iter().all(|it| is_quiet(&it.1)),
             What::Text(parts) => !strings::wants_lines(parts),
             _ => true,
         };
@@ -364,7 +408,7 @@ impl Printer {
                 let plain = items.iter().all(|it| !matches!(it.what, What::Record(_) | What::List(_)));
                 plain || items.len() == 1
             }
-            What::Record(fields) => fields.len() <= MAX_INLINE,
+            What::Record(fields) | What::Labels(_, fields) => fields.len() <= MAX_INLINE,
             _ => true,
         };
         (quiet && small && depth(what) <= 3).then(|| self.line(what))
@@ -376,6 +420,7 @@ impl Printer {
             What::Bool(it) => it.to_string(),
             What::Number(it) => number(it),
             What::Read(name) => format!("{}.root.spec.{}", self.argument, field_name(name)),
+            What::Made(made) => self.made(made),
             What::Text(parts) => match parts.as_slice() {
                 [part] if !matches!(part, Part::Literal(_)) => self.part(part),
                 parts => strings::quoted(parts, &|part| self.part(part)),
@@ -384,6 +429,13 @@ impl Printer {
                 format!("[{}]", items.iter().map(|it| self.line(&it.what)).collect::<Vec<_>>().join(", "))
             }
             What::Record(fields) if fields.is_empty() => "{}".to_owned(),
+            What::Labels(which, more) if more.is_empty() => {
+                format!("{} {}", labels::name(*which), self.argument)
+            }
+            What::Labels(which, more) => {
+                let more = self.line(&What::Record(more.clone()));
+                format!("{} {} & {more}", labels::name(*which), self.argument)
+            }
             What::Record(fields) => {
                 let field = |(name, value): &(String, Expression)| {
                     let mut path = field_name(name);
@@ -400,6 +452,23 @@ impl Printer {
         }
     }
 
+    /// A value that is made from the seed of the node.
+    fn made(&self, Made { of, encoded }: &Made) -> String {
+        let seed = format!("{}.seed", self.argument);
+        let text = match of {
+            None => seed,
+            Some(of) => {
+                let around = strings::quoted(&[Part::Literal(format!(" {of}"))], &|_| String::new());
+                format!("std.hash 'Sha256 \"%{{{seed}}}{}", around.trim_start_matches('"'))
+            }
+        };
+        match (encoded, of) {
+            (false, _) => text,
+            (true, None) => format!("base64 {text}"),
+            (true, Some(_)) => format!("base64 ({text})"),
+        }
+    }
+
     fn part(&self, part: &Part) -> String {
         let argument = &self.argument;
         match part {
@@ -407,6 +476,7 @@ impl Printer {
             Part::RootName => format!("{argument}.root.metadata.name"),
             Part::RootNamespace => format!("{argument}.root.metadata.namespace"),
             Part::Parameter(name) => format!("{argument}.root.spec.{}", field_name(name)),
+            Part::Digest { node, .. } => format!("{argument}.{}", field_name(node)),
         }
     }
 }
@@ -415,7 +485,7 @@ impl Printer {
 fn is_open(what: &What) -> bool {
     match what {
         What::List(items) => !items.is_empty(),
-        What::Record(fields) => !fields.is_empty(),
+        What::Record(fields) | What::Labels(_, fields) => !fields.is_empty(),
         _ => false,
     }
 }
@@ -428,6 +498,7 @@ fn depth(what: &What) -> usize {
             [(_, only)] => depth(&only.what).max(1),
             all => 1 + all.iter().map(|it| depth(&it.1.what)).max().unwrap_or_default(),
         },
+        What::Labels(_, more) => 1 + more.iter().map(|it| depth(&it.1.what)).max().unwrap_or_default(),
         _ => 0,
     }
 }

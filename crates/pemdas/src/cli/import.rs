@@ -59,6 +59,9 @@ pub(super) struct Import {
     /// standard output
     #[arg(long, short, value_name = "DIR|FILE")]
     output: Option<PathBuf>,
+    /// Let Pemdas make a value of a Secret at random, once for each instance; may be given several times
+    #[arg(long, value_name = "SECRET/KEY", value_parser = value_of_secret)]
+    seed: Vec<(String, String)>,
     /// Write over files that are there
     #[arg(long, requires = "output")]
     force: bool,
@@ -81,6 +84,12 @@ fn object(text: &str) -> Result<(String, String), String> {
         .filter(|(kind, name)| !kind.is_empty() && !name.is_empty() && !name.contains('/'));
     let parts = parts.map(|(kind, name)| (kind.to_owned(), name.to_owned()));
     parts.ok_or_else(|| "an object is KIND/NAME, such as deploy/shop".to_owned())
+}
+
+fn value_of_secret(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('/').filter(|(name, key)| !name.is_empty() && !key.is_empty());
+    let parts = parts.map(|(name, key)| (name.to_owned(), key.to_owned()));
+    parts.ok_or_else(|| "a value of a Secret is SECRET/KEY, such as rel-db/password".to_owned())
 }
 
 pub(super) fn name(text: &str) -> Result<String, String> {
@@ -123,8 +132,7 @@ impl Import {
         if let Some(target) = &self.into {
             return self.add_to(target, gathered, colour);
         }
-        let objects = gathered.objects.len();
-        let still = Still::says(format!("checking that {objects} objects are the same"), colour);
+        let still = Still::says(checking(&gathered), colour);
         let outcome = import::import(gathered, &self.wishes());
         drop(still);
         let shown =
@@ -174,7 +182,10 @@ impl Import {
         let shown =
             |checked: &Checked| terminal::remark(&render::text::diagnostics(checked, colour.on_stderr()));
         let under = Under { root: self.root.as_deref(), instance: self.instance.as_deref() };
-        match import::into(gathered, self.wishes(), given, &under) {
+        let still = Still::says(checking(&gathered), colour);
+        let ended = import::into(gathered, self.wishes(), given, &under);
+        drop(still);
+        match ended {
             Err(NotAdded::Problems(checked)) => {
                 shown(&checked);
                 could_not_run("nothing was added", None)
@@ -214,8 +225,15 @@ impl Import {
             fallback: self.paths.first().and_then(stem),
             taken: Vec::new(),
             definitions_inside: self.output.is_none(),
+            apart: false,
+            seeds: self.seed.clone(),
         }
     }
+}
+
+/// What takes long, if there is much of it.
+fn checking(gathered: &Gathered) -> String {
+    format!("checking that {} objects are the same", gathered.objects.len())
 }
 
 /// After how long somebody who waits is told what for.

@@ -70,7 +70,7 @@ pub(crate) fn into(
 
     let Gathered { objects, given: read, mut problems } = gathered;
     let taken = blueprint.nodes.keys().cloned().collect();
-    let wishes = Wishes { taken, definitions_inside: true, ..wishes };
+    let wishes = Wishes { taken, definitions_inside: true, apart: true, ..wishes };
     let draft = match problems.iter().any(|it| it.severity == Severity::Error) {
         true => None,
         false => {
@@ -88,17 +88,9 @@ pub(crate) fn into(
             "import them into a blueprint of their own; a Namespace and what lives in it belong to a root beside namespaces",
         ));
     }
-    if let Some(first) = draft.deleting.first() {
-        return Err(cannot(
-            format!(
-                "{first} belongs to the deletion, and what the root of this blueprint does then is not changed"
-            ),
-            "leave it out, or import into a blueprint of its own and move the nodes by hand",
-        ));
-    }
     name_after(&mut draft, under.instance);
     draft.fit(&home);
-    let after = Given { files: edited(&before, &draft, &version)?, ..before.clone() };
+    let after = Given { files: edited(&before, &blueprint, &draft, &version)?, ..before.clone() };
     let (merged, lost) = prove::added(&draft, &blueprint, after.clone());
     if merged.worst() == Some(Severity::Error) {
         return Err(NotAdded::Broken(Box::new(merged)));
@@ -155,8 +147,10 @@ fn rename_root(expression: &mut Expression, parts: &[Part]) {
             *text = named;
         }
         What::List(items) => items.iter_mut().for_each(|it| rename_root(it, parts)),
-        What::Record(fields) => fields.iter_mut().for_each(|(_, it)| rename_root(it, parts)),
-        What::Null | What::Bool(_) | What::Number(_) | What::Read(_) => {}
+        What::Record(fields) | What::Labels(_, fields) => {
+            fields.iter_mut().for_each(|(_, it)| rename_root(it, parts));
+        }
+        What::Null | What::Bool(_) | What::Number(_) | What::Read(_) | What::Made(_) => {}
     }
 }
 
@@ -209,19 +203,27 @@ fn home(
 }
 
 /// The files with what is new in them.
-fn edited(given: &Given, draft: &Draft, version: &str) -> Result<BTreeMap<String, String>, NotAdded> {
+fn edited(
+    given: &Given,
+    blueprint: &Blueprint,
+    draft: &Draft,
+    version: &str,
+) -> Result<BTreeMap<String, String>, NotAdded> {
     let path = |parts: &[&str]| parts.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
     let sources = given.files.iter().fold(Sources::new(), |all, (name, text)| all.with(name, text));
     let paths = [
         path(&["nodes"]),
         path(&["nodes", &draft.root]),
         path(&["nodes", &draft.root, "also"]),
+        path(&["nodes", &draft.root, "deleting"]),
         path(&["kinds", &draft.kind, "versions", version, "spec"]),
     ];
     let evaluator = workers::evaluator(&sources, Pace::Usual)
         .map_err(|_| cannot("the blueprint cannot be read", "`pemdas check` says why"))?;
     let found = openings(&evaluator, &sources, &paths);
-    let [nodes, root, also, spec] = found.as_slice() else { return Err(cannot("nothing is found", "")) };
+    let [nodes, root, also, deleting, spec] = found.as_slice() else {
+        return Err(cannot("nothing is found", ""));
+    };
     let missing = |what: &str| {
         let hint = "it is made by a function, a merge or an import of something else: write it as a record, or import into a new blueprint and move the nodes by hand";
         cannot(format!("`{what}` is not written down as a plain record"), hint)
@@ -230,14 +232,19 @@ fn edited(given: &Given, draft: &Draft, version: &str) -> Result<BTreeMap<String
     let nodes = nodes.as_ref().ok_or_else(|| missing("nodes"))?;
     let texts: Vec<String> = draft.nodes.iter().map(|it| print::node(it, nodes.indent / 2)).collect();
     edits.push((nodes, format!("{}\n", texts.join("\n"))));
-    match (also, root) {
-        (Some(also), _) => edits.push((also, needed(draft, also))),
-        (None, Some(root)) => {
-            let words: Vec<String> = draft.needs.iter().map(|it| print::string(it)).collect();
-            let line = format!("{}also = [{}],\n", " ".repeat(root.indent), words.join(", "));
-            edits.push((root, line));
+    for (clause, names, opening) in [("also", &draft.needs, also), ("deleting", &draft.deleting, deleting)] {
+        match (opening, root) {
+            _ if names.is_empty() => {}
+            (Some(opening), _) => edits.push((opening, needed(names, opening))),
+            // One that is there and no plain record would be there twice.
+            (None, Some(root)) if !has_clause(blueprint, &draft.root, clause) => {
+                let words: Vec<String> = names.iter().map(|it| print::string(it)).collect();
+                let line = format!("{clause} = [{}],", words.join(", "));
+                let own = || format!("{}{line}\n", " ".repeat(root.indent));
+                edits.push((root, if root.inline { line.clone() } else { own() }));
+            }
+            (None, _) => return Err(missing(&format!("nodes.{}.{clause}", draft.root))),
         }
-        (None, None) => return Err(missing(&format!("nodes.{}.also", draft.root))),
     }
     if !draft.parameters.is_empty() {
         let spec = spec.as_ref();
@@ -265,19 +272,29 @@ fn edited(given: &Given, draft: &Draft, version: &str) -> Result<BTreeMap<String
 fn placed(opening: &Opening, text: &str) -> String {
     match (opening.list, opening.inline) {
         (true, _) => text.to_owned(),
+        // A clause stands on the line of the others.
+        (false, true) if !text.ends_with('\n') => format!(" {text}"),
         // What stood behind the bracket gets a line of its own.
         (false, true) => format!("\n{text}{}", " ".repeat(opening.indent.saturating_sub(1))),
         (false, false) => format!("\n{}", text.strip_suffix('\n').unwrap_or(text)),
     }
 }
 
+/// Whether the root says something of a clause already.
+fn has_clause(blueprint: &Blueprint, root: &str, clause: &str) -> bool {
+    blueprint.nodes.get(root).is_some_and(|it| match clause {
+        "deleting" => !it.deleting.is_empty(),
+        _ => !it.also.is_empty(),
+    })
+}
+
 /// What the root needs besides.
-fn needed(draft: &Draft, also: &Opening) -> String {
+fn needed(names: &[String], also: &Opening) -> String {
     let indent = " ".repeat(also.indent);
     if !also.list {
-        return draft.needs.iter().map(|it| format!("{indent}{} = {{}},\n", print::field_name(it))).collect();
+        return names.iter().map(|it| format!("{indent}{} = {{}},\n", print::field_name(it))).collect();
     }
-    let words: Vec<String> = draft.needs.iter().map(|it| print::string(it)).collect();
+    let words: Vec<String> = names.iter().map(|it| print::string(it)).collect();
     match (also.empty, also.inline) {
         (true, _) => words.join(", "),
         (false, true) => format!("{}, ", words.join(", ")),
@@ -304,10 +321,11 @@ fn bring_names(file: &mut String, draft: &Draft) {
 pub(super) fn changed(before: &Blueprint, after: &Blueprint, draft: &Draft) -> Vec<Diagnostic> {
     let plain = |blueprint: &Blueprint, name: &str| {
         let mut node = serde_json::to_value(blueprint.nodes.get(name)).unwrap_or_default();
-        if name == draft.root
-            && let Some(also) = node.get_mut("also").and_then(Value::as_object_mut)
-        {
-            also.retain(|it, _| !draft.needs.contains(it));
+        for (clause, names) in [("also", &draft.needs), ("deleting", &draft.deleting)] {
+            let edges = node.get_mut(clause).and_then(Value::as_object_mut);
+            if let Some(edges) = edges.filter(|_| name == draft.root) {
+                edges.retain(|it, _| !names.contains(it));
+            }
         }
         without_places(&mut node);
         node
@@ -329,7 +347,8 @@ fn without_places(value: &mut Value) {
                 !(name.ends_with("span") || name == "clauses" || it.get("start").is_some())
             });
             fields.retain(|name, it| {
-                !(name == "also" && it.as_object().is_some_and(serde_json::Map::is_empty))
+                !(["also", "deleting"].contains(&&**name)
+                    && it.as_object().is_some_and(serde_json::Map::is_empty))
             });
             fields.values_mut().for_each(without_places);
         }

@@ -3,7 +3,7 @@
 use pemdas_core::blueprint::{Blueprint, Body, RootTarget};
 use pemdas_core::diagnostic::{Diagnostic, Severity};
 use pemdas_core::evaluate::{Answer, Form, question};
-use pemdas_core::import::{Draft, codes};
+use pemdas_core::import::{Draft, SEED, codes};
 use pemdas_nickel::Renderer;
 use serde_json::{Value, json};
 
@@ -73,13 +73,16 @@ fn given_again(
     draft: &Draft,
     root: &Value,
 ) -> Vec<Diagnostic> {
-    let the = json!({ "root": root });
     let mut lost = Vec::new();
     for (node, wanted) in draft.nodes.iter().zip(&draft.objects) {
         let Some(Body::Template(template)) = blueprint.nodes.get(&node.name).map(|it| &it.body) else {
             lost.push(differs(&node.name, "there is no such node"));
             continue;
         };
+        let mut the = json!({ "root": root, "seed": SEED });
+        for (other, was) in node.digests() {
+            the[other] = json!(was);
+        }
         let asked = question(b"", "import", &template.function, Form::Whole, &the);
         match renderer.answers(&[asked]).pop() {
             Some(Answer::Value(rendered)) => {

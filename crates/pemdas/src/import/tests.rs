@@ -7,6 +7,9 @@ use pemdas_core::import::{Given as Object, Tree, Wishes};
 use pemdas_core::kube_types::Kind;
 use serde_json::{Map, Value, json};
 
+#[path = "../../../pemdas-core/src/import/tests/chart.rs"]
+mod chart;
+
 use super::{DEFINITIONS, Gathered, Imported, files, import, yaml};
 use crate::input::{Given, MAIN, Place};
 use crate::plan::{Prepared, observed::Files};
@@ -438,4 +441,87 @@ fn charts_are_imported_and_planned_whole() {
     let named =
         |name: &str, kind: &str, instance: &str| (name.to_owned(), kind.to_owned(), instance.to_owned());
     assert_eq!(seen[1..], [named("cache", "Cache", "rel"), named("entrance", "Entrance", "rel")]);
+}
+
+/// Charts by chance give blueprints without a warning but for their Secrets, and an instance of another name shares nothing with the first.
+#[test]
+fn charts_by_chance_are_imported_and_another_instance_has_names_of_its_own() {
+    let seeds = pemdas_tier::seeds(6, 300);
+    let count = seeds.end - seeds.start;
+    for seed in seeds {
+        let objects = |release: &str| {
+            let tree = |it: Value| Object { file: "chart".to_owned(), tree: Tree::from(it) };
+            chart::chart(seed, release).into_iter().map(tree).collect::<Vec<_>>()
+        };
+        let gathered = Gathered { objects: objects("rel"), ..Gathered::default() };
+        let outcome = import(gathered, &Wishes::default());
+        let imported =
+            outcome.imported.unwrap_or_else(|| panic!("{seed}: {:#?}", outcome.of_input.diagnostics));
+        let told = outcome.of_blueprint.unwrap().diagnostics;
+        assert!(told.is_empty(), "{seed}: {told:#?}\n{}", imported.source);
+        let other = "name: another-one";
+        assert!(imported.instance.contains("name: rel\n"), "{}", imported.instance);
+        let instance = imported.instance.replace("name: rel\n", &format!("{other}\n"));
+        let second = played(&Imported { instance, ..imported });
+        let text = serde_json::to_string(&second).unwrap();
+        let rest = text.replace("release", "");
+        assert!(!rest.contains("\"rel") && !rest.contains("rel-"), "{seed}: {text}");
+        let named: BTreeSet<_> = objects("another-one")
+            .iter()
+            .map(|it| it.tree.to_json())
+            .filter(|it| it["kind"] != "Job")
+            .map(|it| (it["kind"].to_string(), it["metadata"]["name"].to_string()))
+            .collect();
+        let is: BTreeSet<_> = second
+            .iter()
+            .filter(|it| it["kind"] != "Job")
+            .map(|it| (it["kind"].to_string(), it["metadata"]["name"].to_string()))
+            .collect();
+        assert_eq!(is, named, "{seed}");
+    }
+    pemdas_tier::tried(count, "charts");
+}
+
+#[test]
+fn a_value_that_is_to_be_made_is_made_and_the_others_stay() {
+    let text = "apiVersion: v1\nkind: Secret\nmetadata: {name: rel-db}\ndata: {password: WHk3UXBMbTJaaw==, admin: bjRWdFI4c1dxZQ==, user: c2hvcA==}\n\
+                stringData: {token: aB3xY9kQz7LmN2pR}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: rel-settings}\ndata: {URL: HOLDS}\n";
+    let seeds = |keys: &[&str]| Wishes {
+        seeds: keys.iter().map(|it| ("rel-db".to_owned(), (*it).to_owned())).collect(),
+        ..Wishes::default()
+    };
+    let one = imported(gathered("in.yaml", text), &seeds(&["password"]));
+    assert!(one.source.contains("password = base64 the.seed,"), "{}", one.source);
+    assert!(one.source.contains("user = \"c2hvcA==\""), "{}", one.source);
+    let all = imported(gathered("in.yaml", text), &seeds(&["password", "admin", "token"]));
+    for wanted in [
+        "password = base64 (std.hash 'Sha256 \"%{the.seed} password\")",
+        "admin = base64 (std.hash 'Sha256 \"%{the.seed} admin\")",
+        "token = std.hash 'Sha256 \"%{the.seed} token\"",
+    ] {
+        assert!(all.source.contains(wanted), "{}", all.source);
+    }
+    let told = |text: &str, wishes: &Wishes| {
+        let outcome = import(gathered("in.yaml", text), wishes);
+        let told = outcome.of_input.diagnostics.into_iter().map(|it| format!("{} {}", it.code, it.message));
+        (outcome.imported.is_some(), told.collect::<Vec<_>>().join("\n"))
+    };
+    let (done, said) = told(text, &Wishes::default());
+    assert!(done && said.contains("PM0616"), "{said}");
+    let looks = "`rel-db/password`, `rel-db/admin`, `rel-db/token`";
+    assert!(said.contains(looks), "{said}");
+    for (text, key, why) in [
+        (
+            text.replace("HOLDS", "db://shop:Xy7QpLm2Zk@rel-db"),
+            "password",
+            "stands in ConfigMap rel-settings",
+        ),
+        (text.replace("aB3xY9kQz7LmN2pR", "Xy7QpLm2Zk"), "password", "stands in Secret rel-db"),
+        (text.to_owned(), "passwort", "has no value `passwort`"),
+    ] {
+        let (done, said) = told(&text, &seeds(&[key]));
+        assert!(!done && said.contains("PM0617") && said.contains(why), "{said}");
+    }
+    let other = Wishes { seeds: vec![("db".to_owned(), "password".to_owned())], ..Wishes::default() };
+    assert!(told(text, &other).1.contains("no Secret `db`"));
 }

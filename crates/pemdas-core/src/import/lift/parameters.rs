@@ -254,13 +254,20 @@ fn grouped(all: Vec<Candidate>) -> Vec<Vec<Candidate>> {
             None => groups.push(vec![one]),
         }
     }
-    groups
-        .retain(|group| group.first().is_some_and(|it| it.role != Role::Setting) || group.len() >= REPEATED);
+    groups.retain(|group| group.first().is_some_and(|it| it.role != Role::Setting) || is_one_setting(group));
     // What runs comes before what prepares it.
     let prepares = |it: &Candidate| it.path.iter().any(|it| it == "initContainers");
     groups.sort_by_key(|group| group.first().map(|it| (it.role, group.iter().all(prepares))));
     groups.truncate(MAX_PARAMETERS);
     groups
+}
+
+/// Whether a value that stands in several places is one setting. The same word under other names is so by chance: a user and a database
+/// that are both called `shop`.
+fn is_one_setting(group: &[Candidate]) -> bool {
+    let distinct = |it: &Candidate| it.value.as_str().is_some_and(|it| it.contains(['.', ':', '/', '@']));
+    let same = |one: &Candidate| group.iter().filter(|it| it.hint.eq_ignore_ascii_case(&one.hint)).count();
+    group.len() >= REPEATED && group.iter().any(|it| distinct(it) || same(it) >= REPEATED)
 }
 
 /// A name for each group: its role alone where there is one of it, else with what it belongs to.
@@ -281,7 +288,7 @@ fn names(
         let mut tries = Vec::new();
         if first.role == Role::Setting {
             tries.push(camel(&first.hint, false));
-        } else if alone || objects[first.object].name == named.instance {
+        } else if alone || [&named.instance, &named.main].contains(&&objects[first.object].name) {
             tries.push(base.to_owned());
         }
         if first.role == Role::Image && !first.hint.is_empty() {

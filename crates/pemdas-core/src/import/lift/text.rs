@@ -52,7 +52,8 @@ impl<'a> Texts<'a> {
         if path.len() == 2 && path[0] == "metadata" && last == "name" {
             return self.name(text).unwrap_or_else(literal);
         }
-        if last == "namespace" {
+        let of_namespaces = path.iter().rev().nth(1).is_some_and(|it| it == "matchNames");
+        if last == "namespace" || of_namespaces {
             return match () {
                 () if !self.named.cluster && text == self.named.namespace => vec![Part::RootNamespace],
                 () if self.named.cluster && self.begins_with_instance(text) => {
