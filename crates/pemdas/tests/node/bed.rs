@@ -63,8 +63,11 @@ impl Bed {
         let helm = assets::helm(&Cache::of_user().unwrap()).unwrap();
         let bed = Self { shell: Shell::new(cluster, &[("helm", &helm)]) };
         let chart = root().join("charts/pemdas");
+        // The strictest level: nothing else is admitted, so these pods keep it.
+        let strict = "pod-security.kubernetes.io/enforce=restricted";
         bed.shell.run(&format!(
-            "helm install pemdas {} --namespace pemdas-system --create-namespace --wait --timeout 120s",
+            "kubectl create namespace pemdas-system && kubectl label namespace pemdas-system {strict} && \
+             helm install pemdas {} --namespace pemdas-system --wait --timeout 120s",
             chart.display()
         ));
         bed
