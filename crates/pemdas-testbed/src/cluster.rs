@@ -13,6 +13,7 @@ use crate::audit::{self, Request};
 use crate::client::Client;
 use crate::command::run;
 use crate::error::{Doing, Error, Result};
+use crate::release::image::{libraries, without_debug_information};
 use crate::supervise::{Options, Ready};
 
 /// A real cluster, ready for use.
@@ -135,11 +136,19 @@ impl Cluster {
         let archive = self.ready.folder.join(format!("{name}.tar"));
         let entry = format!("/{name}");
         let spec = ImageSpec { name: &image, entrypoint: &[], command: &[&entry], user: "", path: "/" };
-        let mut files = vec![(without_debug_information(program, &self.ready.folder), name.to_owned())];
+        let mut files =
+            vec![(without_debug_information(program, &self.ready.folder.join("program")), name.to_owned())];
         files.extend(libraries(program)?);
         pack(&spec, Content::Programs(&files), &archive)?;
         self.import(&archive)?;
         Ok(image)
+    }
+
+    /// Gives the images of an archive to the node, as `ctr images import` does on any node.
+    pub fn load_archive(&self, archive: &Path) -> Result<()> {
+        let copy = self.ready.folder.join("archive.tar");
+        std::fs::copy(archive, &copy).doing(|| format!("copy {}", archive.display()))?;
+        self.import(&copy)
     }
 
     /// Gives images to the node that are [`WORKLOAD_IMAGE`](crate::assets::WORKLOAD_IMAGE) with some files more.
@@ -175,21 +184,6 @@ impl Cluster {
 
 fn only_the_node() -> Error {
     Error::new("only the node level runs images")
-}
-
-/// The program as it would be shipped: what debuggers read is most of it. Without the tool for that, as it is.
-fn without_debug_information(program: &Path, folder: &Path) -> PathBuf {
-    let smaller = folder.join("program");
-    let stripped = Command::new("strip").arg("--strip-debug").arg("-o").arg(&smaller).arg(program).output();
-    if stripped.is_ok_and(|it| it.status.success()) { smaller } else { program.to_path_buf() }
-}
-
-/// The libraries that a program is linked to, each with its path inside an image; none if it is static.
-fn libraries(program: &Path) -> Result<Vec<(PathBuf, String)>> {
-    let said = Command::new("ldd").arg(program).output().doing(|| "run ldd".into())?;
-    let said = String::from_utf8_lossy(&said.stdout);
-    let paths = said.split_whitespace().filter(|word| word.starts_with('/') && !word.ends_with(':'));
-    Ok(paths.map(|path| (path.into(), path.trim_start_matches('/').to_owned())).collect())
 }
 
 impl Drop for Cluster {

@@ -20,6 +20,7 @@ mod cluster;
 mod command;
 mod error;
 mod kinds;
+pub mod release;
 mod say;
 pub mod supervise;
 

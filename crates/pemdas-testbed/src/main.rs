@@ -9,8 +9,10 @@ use std::thread;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use pemdas_testbed::assets::Assets;
 use pemdas_testbed::assets::cache::Cache;
+use pemdas_testbed::assets::{self, Assets};
+use pemdas_testbed::release::image::{self, About};
+use pemdas_testbed::release::sbom;
 use pemdas_testbed::supervise::{self, Options, Ready};
 use pemdas_testbed::{Cluster, Error, Level, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -35,12 +37,15 @@ enum Action {
         #[arg(long)]
         port: Option<u16>,
     },
-    /// Build everything that a cluster needs, without starting one.
+    /// Build everything that a cluster needs, and Helm, without starting one.
     Build {
         /// Also what the real node needs (needs root).
         #[arg(long)]
         node: bool,
     },
+    /// Pack the image of Pemdas; `cargo xtask image` builds the program first.
+    #[command(hide = true)]
+    Image(Image),
     /// Hold a cluster for the process at the other end of standard input.
     #[command(hide = true)]
     Supervise {
@@ -52,6 +57,50 @@ enum Action {
     /// Be the first process inside a node's namespaces.
     #[command(hide = true)]
     Inside { spec: PathBuf },
+}
+
+/// What an image is made of.
+#[derive(Debug, clap::Args)]
+struct Image {
+    /// The program, linked statically.
+    #[arg(long)]
+    program: PathBuf,
+    /// What it was compiled for.
+    #[arg(long)]
+    target: String,
+    /// The features that it was compiled with.
+    #[arg(long)]
+    features: Vec<String>,
+    #[arg(long)]
+    name: String,
+    #[arg(long)]
+    architecture: String,
+    #[arg(long)]
+    revision: String,
+    #[arg(long)]
+    created: String,
+    /// The archive; the list of what is in it is written beside it.
+    #[arg(long)]
+    output: PathBuf,
+}
+
+impl Image {
+    fn pack(&self) -> Result<()> {
+        let about = About {
+            name: &self.name,
+            architecture: &self.architecture,
+            version: env!("CARGO_PKG_VERSION"),
+            revision: &self.revision,
+            created: &self.created,
+        };
+        image::pack(&about, &self.program, &self.output)?;
+        let workspace = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let features: Vec<&str> = self.features.iter().map(String::as_str).collect();
+        let list = sbom::sbom(&about, &workspace, &self.target, &features)?;
+        let file = self.output.with_extension("spdx.json");
+        std::fs::write(&file, format!("{list:#}\n"))
+            .map_err(|cause| Error::new(format!("cannot write {}: {cause}", file.display())))
+    }
 }
 
 fn main() -> ExitCode {
@@ -73,8 +122,11 @@ fn act(action: Action) -> Result<()> {
             if node {
                 supervise::node_is_possible()?;
             }
-            Assets::of(level(node), &Cache::of_user()?).map(drop)
+            let cache = Cache::of_user()?;
+            Assets::of(level(node), &cache)?;
+            assets::helm(&cache).map(drop)
         }
+        Action::Image(image) => image.pack(),
         Action::Supervise { node, port } => {
             let end = ending(on_end_of_owner);
             supervise::run(Options { level: level(node), port }, &end, |ready| {

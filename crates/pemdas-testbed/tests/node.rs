@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -69,16 +69,6 @@ fn a_static_program_runs_as_a_pod() {
     assert_eq!(said_by_a_pod("hello", &program, "world"), "hello world");
 }
 
-#[test]
-#[ignore = "deep tier: builds the whole product once more"]
-fn our_own_static_binary_runs_as_a_pod() {
-    if !node_level_can_run() {
-        return;
-    }
-    let said = said_by_a_pod("pemdas", &static_pemdas(), "--version");
-    assert_eq!(said, format!("pemdas {}", env!("CARGO_PKG_VERSION")));
-}
-
 /// What a program says as the only file of an image.
 fn said_by_a_pod(name: &str, program: &Path, argument: &str) -> String {
     let image = cluster().load_program(program, name).unwrap();
@@ -94,23 +84,4 @@ fn said_by_a_pod(name: &str, program: &Path, argument: &str) -> String {
     );
     cluster.kubectl(&["-n", name, "wait", "--for=condition=Complete", "job/said", "--timeout=120s"]).unwrap();
     cluster.kubectl(&["-n", name, "logs", "job/said"]).unwrap().trim().to_owned()
-}
-
-/// Our binary linked statically, so that an image needs nothing but it. A target directory of its own keeps the other
-/// flags from rebuilding everything else.
-fn static_pemdas() -> PathBuf {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let host = Command::new("rustc").arg("-vV").output().unwrap().stdout;
-    let host = String::from_utf8(host).unwrap();
-    let target = host.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--locked", "--package=pemdas", "--target", target])
-        .arg("--target-dir")
-        .arg(root.join("target/static"))
-        .env("RUSTFLAGS", "-Ctarget-feature=+crt-static")
-        .current_dir(&root)
-        .status()
-        .unwrap();
-    assert!(built.success());
-    root.join("target/static").join(target).join("debug/pemdas")
 }

@@ -5,8 +5,10 @@
 mod charts;
 mod command;
 mod dependencies;
+mod dist;
 mod groups;
 mod harness;
+mod image;
 mod lanes;
 mod programs;
 mod prove;
@@ -23,6 +25,8 @@ Usage: cargo xtask COMMAND
 Commands:
   test [STEP...]   Pass every check, or only the named ones
   test test:NAME   Run some of the tests: a group, a package, or PACKAGE:PROGRAM
+  image [OPTION..] Make the image of Pemdas as an archive, without Docker; --help lists the options
+  dist [OPTION..]  Make everything that a release consists of; --help lists the options
   charts DIR       Import each rendered chart of a folder, and say how far it comes
   prove [OPTION..] Run the deep tier of the tests for some minutes; --help lists the options
   list             List the steps and the groups of tests
@@ -38,6 +42,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["test", names @ ..] => steps::run(names),
+        ["image", options @ ..] => image::run(options),
+        ["dist", options @ ..] => dist::run(options),
         ["charts", folder] => charts::run(folder),
         ["prove", options @ ..] => prove::run(options),
         ["list"] => {

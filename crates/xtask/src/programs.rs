@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::command::cargo;
 
@@ -72,6 +72,22 @@ pub(crate) fn build(selection: &Selection<'_>) -> Result<Built, String> {
     }
     built.programs.sort_by_key(Program::title);
     Ok(built)
+}
+
+/// Has cargo build one program, which it is asked to tell about in JSON; where it is.
+pub(crate) fn build_binary(command: &mut Command) -> Result<PathBuf, String> {
+    let mut child =
+        command.stdout(Stdio::piped()).spawn().map_err(|cause| format!("cargo could not be run: {cause}"))?;
+    let mut built = None;
+    for line in BufReader::new(child.stdout.take().ok_or("cargo has no output")?).lines() {
+        let line = line.map_err(|cause| format!("cargo's output cannot be read: {cause}"))?;
+        built = Artifact::read(&line).map(|it| it.program.executable).or(built);
+    }
+    let status = child.wait().map_err(|cause| format!("cargo could not be waited for: {cause}"))?;
+    if !status.success() {
+        return Err(format!("the program could not be built: cargo ended with {status}"));
+    }
+    built.ok_or_else(|| "cargo did not say where it put the program".to_owned())
 }
 
 /// An executable that cargo reports.

@@ -22,6 +22,7 @@ const BESIDE: &[&str] = &[
     "SECURITY.md",
     "CHANGELOG.md",
     "bench/README.md",
+    "charts",
     "deploy",
     "examples",
 ];

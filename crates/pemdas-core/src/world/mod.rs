@@ -32,7 +32,7 @@ pub(crate) use journal::{Journal, Touch};
 pub use learn::{Fact, Refusal, WriteOutcome};
 pub use managers::{FieldSet, Managers};
 pub use object::{KindKey, Live, ObjectKey, leaves, without};
-pub use seal::Seal;
+pub use seal::{SEAL_FORMAT, Seal};
 
 use crate::{
     action::{Action, timeless},

@@ -7,8 +7,8 @@ use std::{fmt, sync::Arc};
 
 use crate::{digest::Digest, ledger::Ledger};
 
-/// The format of what is sealed. Another one is not read.
-const FORMAT: &str = "1";
+/// The format of claims and ledgers, which begins every seal. Another one is not read.
+pub const SEAL_FORMAT: &str = "1";
 /// How many letters of an HMAC-SHA-256 a seal has: 120 bits.
 const LETTERS: usize = 20;
 /// What the seal of a ledger begins with: it is of nothing else.
@@ -78,12 +78,12 @@ impl Seal {
 
 fn sealed(key: &[u8], parts: &[&str]) -> String {
     let mut message = Vec::new();
-    for part in [FORMAT].iter().chain(parts) {
+    for part in [SEAL_FORMAT].iter().chain(parts) {
         // With its length before it: what ends one part is never taken for the beginning of the next.
         message.extend((part.len() as u64).to_be_bytes());
         message.extend(part.as_bytes());
     }
-    format!("{FORMAT}.{}", Digest::hmac(key, &message).letters(LETTERS))
+    format!("{SEAL_FORMAT}.{}", Digest::hmac(key, &message).letters(LETTERS))
 }
 
 /// Keys are never printed.

@@ -52,7 +52,8 @@ pub fn pack(spec: &ImageSpec<'_>, content: Content<'_>, output: &Path) -> Result
     result.doing(|| format!("pack the image {}", spec.name))
 }
 
-fn write_layer(content: Content<'_>, layer: &Path) -> io::Result<String> {
+/// Writes a layer; its digest.
+pub(crate) fn write_layer(content: Content<'_>, layer: &Path) -> io::Result<String> {
     let mut hashing = Hashing { inner: BufWriter::new(File::create(layer)?), hash: Sha256::new() };
     {
         let mut archive = tar::Builder::new(&mut hashing);
@@ -63,10 +64,7 @@ fn write_layer(content: Content<'_>, layer: &Path) -> io::Result<String> {
             Content::Folder(folder) => append_sorted(&mut archive, folder, Path::new(""))?,
             Content::Programs(files) => {
                 for (file, name) in files {
-                    let mut header = tar::Header::new_gnu();
-                    header.set_size(fs::metadata(file)?.len());
-                    header.set_mode(0o755);
-                    header.set_cksum();
+                    let mut header = header(fs::metadata(file)?.len(), 0o755);
                     archive.append_data(&mut header, name, File::open(file)?)?;
                 }
             }
@@ -170,20 +168,29 @@ fn write_over(base: &Path, files: &[Added<'_>], images: &[ImageSpec<'_>], output
     archive.into_inner()?.flush()
 }
 
-fn append_bytes<W: Write>(
+pub(crate) fn append_bytes<W: Write>(
     archive: &mut tar::Builder<W>,
     name: &str,
     bytes: &[u8],
     mode: u32,
 ) -> io::Result<()> {
-    let mut header = tar::Header::new_gnu();
-    header.set_size(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-    header.set_mode(mode);
-    header.set_cksum();
-    archive.append_data(&mut header, name, bytes)
+    let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    archive.append_data(&mut header(size, mode), name, bytes)
 }
 
-fn hex(hash: Sha256) -> String {
+/// Of a file that belongs to root and was never changed: the same content gives the same bytes.
+pub(crate) fn header(size: u64, mode: u32) -> tar::Header {
+    let mut header = tar::Header::new_gnu();
+    header.set_size(size);
+    header.set_mode(mode);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_mtime(0);
+    header.set_cksum();
+    header
+}
+
+pub(crate) fn hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

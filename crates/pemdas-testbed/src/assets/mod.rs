@@ -107,6 +107,15 @@ impl Assets {
     }
 }
 
+/// The program `helm`, found or built.
+pub fn helm(cache: &Cache) -> Result<PathBuf> {
+    let place = cache.place(&cached_name(pins::HELM)?);
+    if !place.is_file() {
+        build_programs(cache, &[pins::HELM], &mut BTreeMap::new())?;
+    }
+    Ok(place)
+}
+
 fn cached_name(program: Program) -> Result<String> {
     Ok(format!("{}-{}/{}", program.module, pins::digest(program.module)?, program.name))
 }

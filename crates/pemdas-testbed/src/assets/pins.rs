@@ -39,6 +39,9 @@ pub const NODE: [Program; 4] = [
     program("pause", "pause", ".", 1),
 ];
 
+/// What no cluster runs, and people do.
+pub const HELM: Program = program("helm", "helm", "helm.sh/helm/v4/cmd/helm", 3);
+
 const fn program(name: &'static str, module: &'static str, package: &'static str, minutes: u32) -> Program {
     Program { name, module, package, minutes }
 }
@@ -116,7 +119,7 @@ mod tests {
 
     #[test]
     fn every_program_has_a_module_among_the_pins() {
-        for program in CONTROL_PLANE.iter().chain(&NODE) {
+        for program in CONTROL_PLANE.iter().chain(&NODE).chain([&HELM]) {
             assert!(folder().join(program.module).join("go.mod").is_file(), "{} has no pins", program.name);
         }
     }

@@ -17,6 +17,7 @@ mod rbac;
 mod reseal;
 mod run;
 mod test;
+mod version;
 
 pub(crate) use complete::answered;
 pub(crate) use crds::Compared;
@@ -61,6 +62,7 @@ enum Command {
     Test(test::Test),
     Rbac(rbac::Rbac),
     Reseal(reseal::Reseal),
+    Version(version::Version),
     Completions(extras::Completions),
     Man(extras::Man),
 }
@@ -111,6 +113,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Test(test) => test.run(arguments.color),
         Command::Rbac(rbac) => rbac.run(arguments.color),
         Command::Reseal(reseal) => reseal.run(),
+        Command::Version(version) => version.run(),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(),
     };

@@ -51,7 +51,7 @@ impl Bed {
         // The operator runs outside: of the manifest everything is wanted but the pods.
         let manifest = fs::read_to_string(manifest).unwrap().replace("replicas: 1", "replicas: 0");
         cluster.apply(&manifest).unwrap();
-        let shell = Shell::new(cluster);
+        let shell = Shell::new(cluster, &[]);
         let token = shell.run("kubectl -n pemdas-system create token pemdas");
         let text = fs::read_to_string(cluster.kubeconfig()).unwrap();
         let mut config: Value = serde_json::from_str(&text).unwrap();

@@ -1,10 +1,10 @@
-//! A real node on which Pemdas runs as `deploy/pemdas.yaml` says, and the images that the examples speak of.
+//! A real node on which Helm has installed Pemdas, and the images that the examples speak of.
 
 use std::{
     fs,
     io::Write as _,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
     sync::{
         Mutex, MutexGuard, OnceLock, PoisonError,
@@ -16,9 +16,11 @@ use std::{
 use pemdas_testbed::{
     Cluster, Level,
     assets::{
-        WORKLOAD_PATH,
+        self, WORKLOAD_PATH,
+        cache::Cache,
         image::{Added, ImageSpec},
     },
+    release::image::{About, pack_for_development},
 };
 use serde_json::{Value, json};
 
@@ -49,7 +51,7 @@ const MORE: Duration = Duration::from_secs(5);
 impl Bed {
     fn new() -> Self {
         let cluster: &'static Cluster = Box::leak(Box::new(Cluster::start(Level::Node).unwrap()));
-        let image = cluster.load_program(Path::new(env!("CARGO_BIN_EXE_pemdas")), "pemdas").unwrap();
+        load_pemdas(cluster);
         load_images(cluster);
         let mut volumes = Vec::new();
         for number in 0..16 {
@@ -58,14 +60,22 @@ impl Bed {
             volumes.push(volume(number, &path));
         }
         cluster.apply(&json!({ "apiVersion": "v1", "kind": "List", "items": volumes }).to_string()).unwrap();
-        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/pemdas.yaml");
-        let manifest = fs::read_to_string(manifest).unwrap();
-        let ours = format!("image: pemdas:{}", env!("CARGO_PKG_VERSION"));
-        assert!(manifest.contains(&ours), "the manifest is for another version");
-        cluster.apply(&manifest.replace(&ours, &format!("image: {image}"))).unwrap();
-        let bed = Self { shell: Shell::new(cluster) };
-        bed.shell.run("kubectl -n pemdas-system rollout status deployment/pemdas --timeout=120s");
+        let helm = assets::helm(&Cache::of_user().unwrap()).unwrap();
+        let bed = Self { shell: Shell::new(cluster, &[("helm", &helm)]) };
+        let chart = root().join("charts/pemdas");
+        // The strictest level: nothing else is admitted, so these pods keep it.
+        let strict = "pod-security.kubernetes.io/enforce=restricted";
+        bed.shell.run(&format!(
+            "kubectl create namespace pemdas-system && kubectl label namespace pemdas-system {strict} && \
+             helm install pemdas {} --namespace pemdas-system --wait --timeout 120s",
+            chart.display()
+        ));
         bed
+    }
+
+    /// Removes Pemdas, and nothing else.
+    pub(crate) fn uninstall(&self) {
+        self.shell.run("helm uninstall pemdas --namespace pemdas-system --wait");
     }
 
     /// Plays the pages of examples, side by side.
@@ -136,7 +146,7 @@ impl Bed {
         Command::new("kill").args(["-KILL", &process]).status().unwrap().success()
     }
 
-    fn last_words(&self) -> String {
+    pub(crate) fn last_words(&self) -> String {
         let everything = "kubectl get pods -A; kubectl get events -A | tail -30; \
             kubectl get fooservice,fooservicedbschema,postgresinstance,postgresbackup -A -o yaml; \
             kubectl -n pemdas-system logs deployment/pemdas --tail=40";
@@ -144,7 +154,45 @@ impl Bed {
     }
 }
 
-/// The images that the examples name: of PostgreSQL, of the service, and of its migrations.
+/// The repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The image of Pemdas: in the deep tier what `cargo xtask image` makes for people; else the program that was built for the tests, packed
+/// by the same code. `PEMDAS_IMAGE` names another archive.
+fn load_pemdas(cluster: &Cluster) {
+    let version = env!("CARGO_PKG_VERSION");
+    let given = std::env::var_os("PEMDAS_IMAGE").map(PathBuf::from);
+    let folder = tempfile::tempdir().unwrap();
+    let archive = given.unwrap_or_else(|| {
+        if pemdas_tier::is_deep() {
+            let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+            let mut image = Command::new(cargo);
+            image.args(["xtask", "image", "--out"]).arg(folder.path()).current_dir(root());
+            assert!(image.status().unwrap().success());
+            return fs::read_dir(folder.path())
+                .unwrap()
+                .map(|it| it.unwrap().path())
+                .find(|it| it.extension().is_some_and(|it| it == "tar"))
+                .unwrap();
+        }
+        let name = format!("pemdas:{version}");
+        let about = About {
+            name: &name,
+            architecture: if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" },
+            version,
+            revision: "of a test",
+            created: "1970-01-01T00:00:00Z",
+        };
+        let archive = folder.path().join("pemdas.tar");
+        pack_for_development(&about, Path::new(env!("CARGO_BIN_EXE_pemdas")), &archive).unwrap();
+        archive
+    });
+    cluster.load_archive(&archive).unwrap();
+}
+
+/// The images that the examples name: of PostgreSQL, of the service and its migrations, and of the shop of the tutorial.
 fn load_images(cluster: &Cluster) {
     let image = |name, program, user| ImageSpec {
         name,
@@ -157,6 +205,7 @@ fn load_images(cluster: &Cluster) {
         image("postgres:15", &["/usr/local/bin/postgres-image"], "999"),
         image("registry.example.com/foo:7.1", &["/usr/local/bin/foo"], "10001"),
         image("registry.example.com/foo-migrations:7.1", &["/usr/local/bin/foo-migrations"], "10001"),
+        image("registry.example.com/shop:1.4", &["/usr/local/bin/shop"], "10001"),
     ];
     let file = |path, mode, text| Added { path, mode, text };
     let files = [
@@ -165,6 +214,7 @@ fn load_images(cluster: &Cluster) {
         file("usr/local/bin/postgres-image", 0o755, include_str!("images/postgres")),
         file("usr/local/bin/foo", 0o755, include_str!("images/foo")),
         file("usr/local/bin/foo-migrations", 0o755, include_str!("images/foo-migrations")),
+        file("usr/local/bin/shop", 0o755, include_str!("images/shop")),
         file("usr/local/lib/foo/nginx.conf", 0o644, include_str!("images/nginx.conf")),
         file("usr/local/lib/foo/42.sql", 0o644, include_str!("images/42.sql")),
         file("usr/local/lib/foo/43.sql", 0o644, include_str!("images/43.sql")),

@@ -11,6 +11,7 @@
 //! | `console` | every line that begins with `$ ` is typed; what stands below it is seen |
 //! | `console demo=EXAMPLE` | the same, while `pemdas demo EXAMPLE` runs, with its kubeconfig |
 //! | `console cluster` | the same on a real control plane: `tests/examples` does that |
+//! | `console node` | the same on a real node: `tests/node` does that |
 //!
 //! A page beside a `main.ncl` is played in its own folder. Fragments in `nickel` blocks are judged by the tests of `pemdas-nickel`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test says so by panicking")]
@@ -95,7 +96,8 @@ fn play(path: &Path) -> (String, usize) {
         let inside = &page[block.range.clone()];
         look_at(&desk, &block, inside, &place, shows_mistakes);
         // What examples do on clusters is done by others.
-        let elsewhere = block.has("cluster") || (of_an_example && !inside.starts_with("$ pemdas "));
+        let elsewhere =
+            block.has("cluster") || block.has("node") || (of_an_example && !inside.starts_with("$ pemdas "));
         if block.is("console") && !elsewhere {
             let seen = played(&desk, &folder, &block, inside, &place);
             changes.push((block.range.clone(), renewed(inside, &seen), seen.len()));

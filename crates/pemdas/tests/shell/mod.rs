@@ -18,8 +18,12 @@ pub(crate) struct Shell {
 }
 
 impl Shell {
-    pub(crate) fn new(cluster: &'static Cluster) -> Self {
+    /// With further programs at hand, each by its name.
+    pub(crate) fn new(cluster: &'static Cluster, more: &[(&str, &Path)]) -> Self {
         let programs = tempfile::tempdir().unwrap();
+        for (name, program) in more {
+            symlink(program, programs.path().join(name)).unwrap();
+        }
         symlink(&cluster.ready().kubectl, programs.path().join("kubectl")).unwrap();
         symlink(env!("CARGO_BIN_EXE_pemdas"), programs.path().join("pemdas")).unwrap();
         Self { cluster, programs }
@@ -36,6 +40,10 @@ impl Shell {
             .env("KUBECONFIG", self.cluster.kubeconfig())
             .env("KUBECACHEDIR", self.cluster.ready().folder.join("kubectl"))
             .env("NO_COLOR", "1")
+            .envs(
+                ["HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"]
+                    .map(|it| (it, self.programs.path())),
+            )
             .output()
             .unwrap();
         (output.status.success(), without_notes(&String::from_utf8_lossy(&output.stdout)))

@@ -58,7 +58,9 @@ const OTHERS: &[Row] = &[
         "what the controllers of both leave behind"),
     ("pages-killed", 10, "pemdas:examples", &["the_pages_are_true_whenever_the_operator_is_killed"],
         "the pages of the examples while the operator is killed at random"),
-    ("node-pages", 1, "pemdas:node", &["the_pages_of_the_databases_are_true"], "the pages that need a real node"),
+    ("node-pages", 1, "pemdas:node", &["the_pages_of_the_databases_are_true"], "the pages that need a real node, with the image that people get"),
+    ("node-install", 1, "pemdas:node", &["installing_upgrading_and_removing_touch_no_instance"],
+        "installing, upgrading and removing the image that people get"),
     ("node-pages-killed", 5, "pemdas:node", &["the_pages_are_true_whenever_pemdas_is_killed"],
         "the same while the operator's pod is killed at random"),
     ("core-bugs", 1, "pemdas-core:lib", &["explore::mutants::every_deliberate_bug_is_noticed"],
@@ -106,7 +108,6 @@ const OTHERS: &[Row] = &[
         "random contracts as CRDs on a real API server"),
     ("settling", 1, "pemdas-tests:runtime", &["settle::every_field_of_every_built_in_kind_settles"],
         "every field of every built-in kind empty, null and set: written at most twice on a real API server"),
-    ("static-image", 1, "pemdas-testbed:node", &["our_own_static_binary_runs_as_a_pod"], "the product as a static binary in a pod"),
 ];
 
 /// All jobs. Those that wait for a cluster stand first, so that they run beside those that compute.
