@@ -91,6 +91,14 @@ pub(crate) struct Fleet {
     pub(crate) notes: BTreeSet<String>,
 }
 
+impl Fleet {
+    /// The names of the instances that would change.
+    pub(crate) fn changing(&self) -> Vec<ObjectKey> {
+        let changing = self.members.iter().filter(|it| it.verdict != Verdict::Unchanged);
+        changing.map(|it| it.instance.clone()).collect()
+    }
+}
+
 impl Member {
     /// An instance with a plan.
     pub(crate) fn planned(played: &Played) -> Self {

@@ -31,7 +31,7 @@ fn every_template_is_right_as_it_comes() {
         assert_eq!(status, 0, "{said}");
         assert!(said.contains(" passed in "), "{said}");
         let sample = folder.join("sample/sample.yaml").to_string_lossy().into_owned();
-        let (status, said) = ended(&["plan", &path, "--instance", &sample]);
+        let (status, said) = ended(&["plan", &path, "--instance", &sample, "--exit-code"]);
         assert_eq!(status, 1, "{said}");
         assert!(said.contains("to create"), "{said}");
         let rbac = fs::read_to_string(folder.join("rbac.yaml")).unwrap();
