@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use pemdas_core::diagnostic::{Diagnostic, Severity};
 
-use super::{Outcome, could_not_run};
+use super::{Outcome, could_not_run, progress::Still};
 use crate::{
     input,
     load::{self, Checked},
@@ -62,8 +62,10 @@ impl Check {
         if let Some(code) = &self.explain {
             return explain(code);
         }
+        let still = Still::says("checking", colour);
         let mut checked: Vec<Checked> =
             self.paths.iter().flat_map(|path| input::read(path)).map(load::check).collect();
+        drop(still);
         let is_accepted = |it: &Diagnostic| it.severity != Severity::Error && self.accept.contains(&it.code);
         checked.iter_mut().for_each(|it| it.diagnostics.retain(|it| !is_accepted(it)));
         match self.output {

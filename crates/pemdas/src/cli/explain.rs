@@ -8,6 +8,7 @@ use super::{
     Outcome, check,
     cluster::{Reading, not_answered},
     complete, could_not_run,
+    progress::Still,
 };
 use crate::{
     explain::{self, Explained, Explainer, State},
@@ -115,7 +116,10 @@ impl Explain {
         let explainer = Explainer::new(&session, workers);
         let (now, coloured) = (session.now(), colour.on_stdout());
         let Some(name) = name else {
-            return match explainer.list(&kind, self.all_namespaces, self.limit) {
+            let still = Still::says("reading the cluster", colour);
+            let listed = explainer.list(&kind, self.all_namespaces, self.limit);
+            drop(still);
+            return match listed {
                 Err(lost) => told(&lost),
                 Ok((all, more)) => {
                     self.output.say(
@@ -131,7 +135,10 @@ impl Explain {
                 }
             };
         };
-        match explainer.object(&kind, &name) {
+        let still = Still::says("reading the cluster", colour);
+        let explained = explainer.object(&kind, &name);
+        drop(still);
+        match explained {
             Err(lost) => told(&lost),
             Ok(all) => {
                 self.output.say(

@@ -9,11 +9,12 @@ use super::{
     cluster::Reading,
     complete, could_not_run,
     explain::{Format, told},
+    progress::Still,
 };
 use crate::{
     live::Session,
     orphans::{self, Found, Orphan},
-    terminal,
+    terminal::{self, Colour},
 };
 
 /// Find objects whose instance no longer exists, and delete them on request
@@ -54,12 +55,15 @@ pub(super) struct Orphans {
 }
 
 impl Orphans {
-    pub(super) fn run(&self) -> Outcome {
+    pub(super) fn run(&self, colour: Colour) -> Outcome {
         let session = match self.reading.session() {
             Ok(session) => session,
             Err(outcome) => return outcome,
         };
-        let found = match orphans::find(&session, &self.kinds, self.all_namespaces) {
+        let still = Still::says("reading the objects of the cluster", colour);
+        let found = orphans::find(&session, &self.kinds, self.all_namespaces);
+        drop(still);
+        let found = match found {
             Ok(found) => found,
             Err(lost) => return told(&lost),
         };

@@ -11,6 +11,7 @@ use super::{
     complete, could_not_run,
     explain::{Format, told},
     one_blueprint,
+    progress::Still,
 };
 use crate::{
     import,
@@ -116,6 +117,7 @@ impl Plan {
                 Err(outcome) => Err(outcome),
             }
         } else {
+            let _still = Still::says("planning", colour);
             planned(&self.path, &self.of, self.delete, colour)
         };
         match planned {
@@ -157,10 +159,12 @@ impl Plan {
         if self.fleet {
             return self.whole_fleet(&mut live, &session, colour);
         }
+        let still = Still::says("reading the cluster", colour);
         let made = match named {
             Some((kind, name)) => live.named(kind, name, self.delete),
             None => live.file(self.of.instance.as_deref(), self.delete),
         };
+        drop(still);
         let played = made.map_err(|lost| match lost {
             plan::live::NoPlan::Lost(lost) => told(&lost),
             plan::live::NoPlan::Problems(problems) => {

@@ -1,16 +1,17 @@
 //! `pemdas test`: the scenarios of blueprints, played by the operator itself on a simulated cluster.
 
-use std::{path::PathBuf, time::Instant};
+use std::{path::PathBuf, sync::Arc, time::Instant};
 
 use clap::{Args, ValueEnum};
 
-use super::{Outcome, could_not_run};
+use super::{Outcome, could_not_run, progress::Still};
 use crate::{
     render,
     terminal::{self, Colour, Style},
     trial::{
         self, Fault, explore,
         gather::{self, Gathered},
+        pace::Pace,
         report::{self, Result as Tried},
         text,
     },
@@ -129,12 +130,12 @@ impl Test {
         }
         let style = Style { colour: colour.on_stdout() };
         if self.explore {
-            return self.explore_all(&all, style);
+            return self.explore_all(&all, colour);
         }
         let began = Instant::now();
         let mut results = Vec::new();
         for gathered in &all {
-            match self.played(gathered, style) {
+            match self.played(gathered, style, colour) {
                 Ok(some) => results.push((&gathered.checked, some)),
                 Err(why) => return could_not_run(&format!("nothing can be run here: {why}"), None),
             }
@@ -169,7 +170,8 @@ impl Test {
         outcome(&all, failed)
     }
 
-    fn explore_all(&self, all: &[Gathered], style: Style) -> Outcome {
+    fn explore_all(&self, all: &[Gathered], colour: Colour) -> Outcome {
+        let style = Style { colour: colour.on_stdout() };
         let plan = explore::Plan {
             seed: self.seed,
             seeds: self.seeds,
@@ -184,7 +186,12 @@ impl Test {
             let Some(bench) = &gathered.bench else { continue };
             terminal::say(&format!("{}\n", style.bold(&bench.name)));
             for script in gathered.scripts.iter().filter(|it| self.wants(&it.title())) {
-                let explored = match explore::explore(bench, script, &plan) {
+                let (pace, title) = (Arc::new(Pace::default()), script.title());
+                let shown = Arc::clone(&pace);
+                let still = Still::counts(move || format!("{title}: {}", shown.said()), colour);
+                let explored = explore::explore(bench, script, &plan, &pace);
+                drop(still);
+                let explored = match explored {
                     Ok(explored) => explored,
                     Err(why) => return could_not_run(&format!("nothing can be run here: {why}"), None),
                 };
@@ -228,7 +235,7 @@ impl Test {
     }
 
     /// Plays the scenarios of a blueprint; each is told as soon as it is over.
-    fn played(&self, gathered: &Gathered, style: Style) -> std::io::Result<Vec<Tried>> {
+    fn played(&self, gathered: &Gathered, style: Style, colour: Colour) -> std::io::Result<Vec<Tried>> {
         let Some(bench) = &gathered.bench else { return Ok(Vec::new()) };
         let wanted: Vec<_> = gathered.scripts.iter().filter(|it| self.wants(&it.title())).collect();
         if self.output == Format::Text && !wanted.is_empty() {
@@ -237,7 +244,9 @@ impl Test {
         let mut results = Vec::new();
         for script in wanted {
             let began = Instant::now();
+            let still = Still::says(format!("plays {}", script.title()), colour);
             let played = trial::play(bench, script, self.seed, self.faults.clone())?;
+            drop(still);
             let (blueprint, script) = (bench.name.clone(), script.clone());
             let result = Tried { blueprint, script, played, took: began.elapsed() };
             if self.output == Format::Text {
