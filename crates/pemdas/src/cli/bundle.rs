@@ -141,7 +141,7 @@ impl Pack {
             (_, None) => return could_not_run("kustomize and helm need -o DIR", None),
         };
         if let Err(why) = written {
-            let hint = why.ends_with("already").then_some("--force writes over it");
+            let hint = why.ends_with("already exists").then_some("--force writes over it");
             return could_not_run(&why, hint);
         }
         rbac::warn(&bundle.whom, &bundle.rights, colour);

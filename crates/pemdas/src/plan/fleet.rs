@@ -53,7 +53,7 @@ impl Verdict {
             Self::Changed => "objects would be created or changed",
             Self::Deleted => "objects would go for good",
             Self::Recreated => "objects would go and be made anew",
-            Self::Stalled => "a human would have to look",
+            Self::Stalled => "would need attention",
             Self::Broken => "the instance does not fit the blueprint",
         }
     }

@@ -87,7 +87,7 @@ pub(crate) fn why(cause: &Cause) -> String {
         Cause::Waits { on, reasons } => {
             let taken = reasons.iter().find(|it| it.wants == TAKEN);
             match taken.and_then(|it| it.is.strip_suffix(MISSING)) {
-                Some(field) => format!("waits for {field} of {on}, which is not known before it is there"),
+                Some(field) => format!("waits for {field} of {on}, which is unknown until it exists"),
                 None => cause.to_string(),
             }
         }
@@ -125,7 +125,7 @@ pub(crate) fn quiet(plan: &NodePlan) -> &'static str {
         Fate::Becomes => "applied; taken to become ready",
         Fate::Passes => "nothing to write",
         Fate::Waits => "waits",
-        Fate::Stalled => "a human must look",
+        Fate::Stalled => "needs attention",
         Fate::NotNeeded => "not needed",
         Fate::Acts(_) | Fate::Goes(_) => "",
     }

@@ -56,7 +56,7 @@ fn what_is_there_stays() {
     fs::write(folder.join("README.md"), "mine").unwrap();
     let (status, said) = ended(&["init", &path, "--template", "web-service"]);
     assert_eq!(status, 2);
-    assert!(said.contains("README.md is there already"), "{said}");
+    assert!(said.contains("README.md already exists"), "{said}");
     let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(left, ["README.md"]);
     // What is beside a new blueprint is nobody's business.

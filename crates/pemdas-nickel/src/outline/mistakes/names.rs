@@ -172,7 +172,7 @@ fn field_at(all: &[Piece<'_>], at: usize) -> String {
             }
             "," | "in" if !piece.quoted => {
                 path.clear();
-                writing = outer.len() > 0;
+                writing = !outer.is_empty();
             }
             "let" if !piece.quoted => writing = false,
             "=" | "|" | ":" if !piece.quoted => writing = false,
