@@ -356,3 +356,50 @@ fn every_reason_of_an_event_is_on_the_page_of_alerts() {
     let missing: Vec<_> = reasons.iter().filter(|it| !page.contains(&format!("`{it}`"))).collect();
     assert!(missing.is_empty(), "{missing:?} are not in docs/guides/alerts.md");
 }
+
+/// How long a line of prose may be on a page for users.
+const PROSE: usize = 120;
+/// Pages that are made by programs, or are for developers of Pemdas.
+const OTHER_PAGES: [&str; 6] = [
+    "docs/design/",
+    "docs/comparisons/",
+    "docs/diagnostics/README.md",
+    "docs/import.md",
+    "docs/guides/helm.md",
+    "docs/language/library.md",
+];
+
+/// The lines of prose of a page that are too long, by their numbers. Code, tables and headings are none.
+fn long_prose(page: &str) -> Vec<usize> {
+    let mut is_code = false;
+    let long = page.lines().enumerate().filter(|(_, line)| {
+        let start = line.trim_start();
+        let fence = start.starts_with("```");
+        is_code ^= fence;
+        !is_code && !fence && !start.starts_with(['|', '#', '<']) && line.chars().count() > PROSE
+    });
+    long.map(|(number, _)| number + 1).collect()
+}
+
+#[test]
+fn pages_for_users_have_lines_that_can_be_read() {
+    let listed = Command::new("git")
+        .args(["ls-files", "README.md", "docs/*.md", "examples/*.md"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let pages = listed.lines().filter(|page| !OTHER_PAGES.iter().any(|other| page.starts_with(other)));
+    let mut looked_at = 0;
+    let mut long = Vec::new();
+    for page in pages {
+        looked_at += 1;
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        long.extend(long_prose(&text).into_iter().map(|line| format!("{page}:{line}")));
+    }
+    assert!(looked_at > 100, "the pages are listed");
+    assert!(long.is_empty(), "longer than {PROSE} characters: {long:?}");
+    let much = "word ".repeat(30);
+    let page = format!("# {much}\n{much}\n```\n{much}\n```\n| {much} |\nshort\n- {much}\n");
+    assert_eq!(long_prose(&page), [2, 8]);
+}

@@ -88,7 +88,7 @@ fn the_definitions_of_the_examples_are_as_reviewed() {
     }
 }
 
-/// Puts a definition into a group of its own: the examples are installed by another test as well.
+/// Puts a CRD into a group of its own: the examples are installed by another test as well.
 pub(crate) fn in_group(definition: &mut Value, group: &str) {
     let plural = definition["spec"]["names"]["plural"].as_str().unwrap().to_owned();
     definition["spec"]["group"] = json!(group);

@@ -5,7 +5,7 @@ use pemdas_nickel::{Limits, Sources, outline};
 
 use crate::server;
 
-/// Contracts of a field that a definition cannot say, or not so.
+/// Contracts of a field that a CRD cannot say, or not so.
 const CONTRACTS: [&str; 40] = [
     "Number -> Number",
     "Tree",

@@ -30,14 +30,14 @@ impl Server {
         &self.cluster
     }
 
-    /// Installs a definition. It is served a little later: `would_take` waits for that.
+    /// Installs a CRD. It is served a little later: `would_take` waits for that.
     pub(crate) fn install(&self, definition: &Value) {
         let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
         let (status, answer) = self.post(path, definition);
         assert_eq!(status, 201, "the API server refuses {}: {answer:#}", definition["metadata"]["name"]);
     }
 
-    /// Waits until a definition is served, for those who ask by kubectl.
+    /// Waits until a CRD is served, for those who ask by kubectl.
     pub(crate) fn wait_for(&self, definition: &Value) {
         let name = format!("crd/{}", definition["metadata"]["name"].as_str().unwrap());
         self.cluster.kubectl(&["wait", "--for=condition=Established", &name, "--timeout=60s"]).unwrap();
@@ -54,7 +54,7 @@ impl Server {
         (status, answer.body_mut().read_json().unwrap_or(Value::Null))
     }
 
-    /// Whether an object would be accepted: what it would be, or why not. A definition is not served everywhere at once.
+    /// Whether an object would be accepted: what it would be, or why not. A CRD is not served everywhere at once.
     pub(crate) fn would_take(&self, definition: &Value, object: &Value) -> Result<Value, String> {
         let (group, plural) = (
             definition["spec"]["group"].as_str().unwrap(),
@@ -75,7 +75,7 @@ impl Server {
     }
 }
 
-/// An object of a definition.
+/// An object of a CRD.
 pub(crate) fn object(definition: &Value, spec: &Value) -> Value {
     let group = definition["spec"]["group"].as_str().unwrap();
     let version = definition["spec"]["versions"][0]["name"].as_str().unwrap();

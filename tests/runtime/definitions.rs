@@ -175,7 +175,7 @@ async fn an_awaited_definition_is_picked_up_when_somebody_installs_what_was_publ
         until(
             &kept,
             "waits",
-            |it| matches!(it, Standing::Waiting(why) if why.contains("somebody has to install")),
+            |it| matches!(it, Standing::Waiting(why) if why.contains("somebody has to apply the CRD")),
         )
         .await;
         assert!(definitions(&client).get_opt(&format!("things.{group}")).await.unwrap().is_none());

@@ -65,7 +65,7 @@ pub fn with_imports(name: &str) -> BTreeMap<String, String> {
     with_missing_imports(name, |_| false)
 }
 
-/// A contract's file and all that it imports, by name, but for what is there already (with all that that imports).
+/// A contract's file and all that it imports, by name, but for what already exists (with all that that imports).
 pub(crate) fn with_missing_imports(name: &str, is_there: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut waiting = vec![name.to_owned()];

@@ -1,4 +1,4 @@
-//! What becomes of contracts that a definition cannot say as they are: never something wrong, and never in silence.
+//! What becomes of contracts that a CRD cannot say as they are: never something wrong, and never in silence.
 
 #![allow(
     clippy::unwrap_used,
@@ -140,9 +140,9 @@ fn a_default_that_every_object_would_fail_with_is_an_error() {
     assert_eq!(
         told,
         [
-            "error PM0407 the default of spec.a cannot be had: contract broken by the value of `a`: expected a whole number, zero or more, got \"x\"",
-            "error PM0407 the default of spec.b cannot be had: division by zero",
-            "error PM0407 the default of spec.c cannot be had: contract broken by the value of `c`: expected a whole number, zero or more, got a function",
+            "error PM0407 the default of spec.a has no value that fits: contract broken by the value of `a`: expected a whole number, zero or more, got \"x\"",
+            "error PM0407 the default of spec.b has no value that fits: division by zero",
+            "error PM0407 the default of spec.c has no value that fits: contract broken by the value of `c`: expected a whole number, zero or more, got a function",
         ]
     );
     assert_eq!(schema(&drafts)["properties"]["a"], json!({ "type": "integer", "minimum": 0 }));

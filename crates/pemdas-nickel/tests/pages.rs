@@ -48,7 +48,7 @@ fn every_code_has_a_page_with_an_example_that_gives_it() {
     for code in all {
         let page = page(code);
         assert!(page.starts_with(&format!("# {code}: ")), "{code} has no page, or one without its title");
-        assert!(page.contains("\n## How to mend it\n"), "{code} does not say how to mend it");
+        assert!(page.contains("\n## How to fix it\n"), "{code} does not say how to mend it");
         let mut programs = programs(&page).into_iter();
         if let Some(wrong) = programs.next() {
             assert_eq!(codes_of(wrong).first().map(String::as_str), Some(code), "the example of {code}");

@@ -65,7 +65,7 @@ fn fields(library: &InProcess, name: &str) -> String {
     table("field", &rows)
 }
 
-/// What a file exports; of a type also what becomes of it in a definition.
+/// What a file exports; of a type also what becomes of it in a CRD.
 fn exports(library: &InProcess, file: &str) -> String {
     let seen = library.look(&Place::at([file])).expect("a record");
     let rows: Vec<String> = seen
@@ -82,11 +82,11 @@ fn exports(library: &InProcess, file: &str) -> String {
     table("name", &rows)
 }
 
-/// What a type becomes in a definition, where it is data.
+/// What a type becomes in a CRD, where it is data.
 fn schema(name: &str) -> String {
     let asked = load(&format!("let v = import \"pemdas/v1.ncl\" in '\"pemdas/describe\" | v.{name}"));
     let schema = asked.evaluate(&Place::root()).map(|it| cell(&it.to_string()));
-    schema.map(|it| format!(" In a definition: `{it}`.")).unwrap_or_default()
+    schema.map(|it| format!(" In a CRD: `{it}`.")).unwrap_or_default()
 }
 
 /// The fields of a part of a scenario.

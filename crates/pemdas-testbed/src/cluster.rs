@@ -33,7 +33,7 @@ impl Cluster {
         Self::start_under(&supervisor_program()?, Options { level, port: None })
     }
 
-    /// Starts one under a supervisor that is there already.
+    /// Starts one under a supervisor that already exists.
     pub fn start_under(supervisor: &Path, options: Options) -> Result<Self> {
         let mut command = Command::new(supervisor);
         command.arg("supervise");

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// Why nothing was written.
 pub(crate) fn write(files: &[(PathBuf, String)], over: bool) -> Result<(), String> {
     if let Some((path, _)) = files.iter().find(|(path, _)| path.exists() && !over) {
-        return Err(format!("{} is there already", path.display()));
+        return Err(format!("{} already exists", path.display()));
     }
     let cannot = |path: &Path, why: &io::Error| format!("cannot write {}: {why}", path.display());
     let mut staged = Staged::default();
@@ -75,7 +75,7 @@ mod tests {
         write(&[file("a/b/one"), file("two")], false).expect("written");
         assert_eq!(fs::read_to_string(at("a/b/one")).expect("it is there"), "a/b/one");
         let why = write(&[file("a/three"), file("two")], false).expect_err("it is there");
-        assert!(why.ends_with("two is there already"), "{why}");
+        assert!(why.ends_with("two already exists"), "{why}");
         assert!(!at("a/three").exists());
         // `two` is no folder: of all the others nothing stays, and no folder that was made for them.
         let why = write(&[file("new/deep/four"), file("two/five")], true).expect_err("no folder");

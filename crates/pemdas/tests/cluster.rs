@@ -35,7 +35,7 @@ fn drafts_are_compared_with_what_the_cluster_has() {
     let admin = cluster.kubeconfig();
 
     let (status, told, _) = crds(admin, &["--against", "cluster"]);
-    assert_eq!((status, told.as_str()), (0, "Shop: new (there is no definition of it yet)\n"));
+    assert_eq!((status, told.as_str()), (0, "Shop: new (it has no CRD yet)\n"));
     let (_, report, _) = crds(admin, &["--against", "cluster", "-o", "json"]);
     assert_eq!(serde_json::from_str::<Value>(&report).unwrap()["kinds"][0]["exists"], json!(false));
 
@@ -57,7 +57,7 @@ fn drafts_are_compared_with_what_the_cluster_has() {
     let (contract, server) = told.split_once("Only the API server checks").unwrap();
     assert!(server.contains("Shop v1 spec.min: the greatest value is not limited in the contract"), "{told}");
     assert!(contract.contains("Shop v1 spec.timeoutSeconds: the least value is 0 in the contract"), "{told}");
-    assert!(contract.contains("Shop v1 spec.owner: the field is new in the cluster's definition"), "{told}");
+    assert!(contract.contains("Shop v1 spec.owner: the field is new in the cluster's CRD"), "{told}");
     // To apply the draft would drop a field that objects may have.
     assert_eq!(status, 1, "{told}{errors}");
     assert!(errors.contains("PM0410") && errors.contains("spec.owner"), "{errors}");

@@ -171,7 +171,7 @@ fn an_import_writes_all_or_nothing() {
     assert!(!target.exists(), "the good half is not written either");
     assert_eq!(import(&map("one"), &[]), Some(0));
     let main = fs::read_to_string(target.join("main.ncl")).expect("a blueprint");
-    assert_eq!(import(&map("two"), &[]), Some(2), "it is there already");
+    assert_eq!(import(&map("two"), &[]), Some(2), "it already exists");
     assert_eq!(fs::read_to_string(target.join("main.ncl")).expect("a blueprint"), main);
     assert_eq!(import(&map("two"), &["--force"]), Some(0));
     let names = |folder: &std::path::Path| {

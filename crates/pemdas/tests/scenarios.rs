@@ -300,7 +300,7 @@ fn what_goes_wrong_under_a_fault_can_be_seen_again() {
     let output = played(folder.path(), &["--explore"]);
     let said = text(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    let wrong = "ConfigMap two is there before ConfigMap nobody is there";
+    let wrong = "ConfigMap two exists before ConfigMap nobody exists";
     assert!(said.contains(wrong) && said.contains("what happened"), "{said}");
     let again = said.lines().find_map(|it| it.split_once("to see it again: ")).unwrap().1;
     let begins = "pemdas test web-app --filter 'both come in their order' --explore --seed 1 --fault ";

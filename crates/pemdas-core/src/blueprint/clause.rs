@@ -48,7 +48,7 @@ clauses! {
     Before = "before",
     /// The shape that counts as ready.
     Ready = "ready",
-    /// The shape that means that a human must look.
+    /// The shape that means that somebody has to act.
     Fails = "fails",
     /// One member for each key.
     ForEach = "for_each",

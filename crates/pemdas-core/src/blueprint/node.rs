@@ -30,7 +30,7 @@ pub struct Node {
     /// The shape that counts as ready; absent: the rules of its kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<WantedShape>,
-    /// The shape that means that a human must look.
+    /// The shape that means that somebody has to act.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fails: Option<WantedShape>,
     /// One member for each key of the record that this yields.

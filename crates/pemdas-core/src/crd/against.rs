@@ -1,4 +1,4 @@
-//! A draft beside a definition that is given: a file, or what a cluster has.
+//! A draft beside a CRD that is given: a file, or what a cluster has.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::gap::{Gap, Side};
 use super::json::from_json;
 use super::schema::Schema;
 
-/// A definition that is given, as far as it matters here.
+/// A CRD that is given, as far as it matters here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Given {
     /// The kind.
@@ -24,7 +24,7 @@ pub struct Given {
     pub versions: BTreeMap<String, GivenVersion>,
 }
 
-/// A version of a definition that is given.
+/// A version of a CRD that is given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenVersion {
     /// Whether it is served.
@@ -36,7 +36,7 @@ pub struct GivenVersion {
 }
 
 impl Given {
-    /// Reads a definition; none if the value is something else.
+    /// Reads a CRD; none if the value is something else.
     #[must_use]
     pub fn read(value: &Value) -> Option<Self> {
         if value.get("kind")?.as_str()? != "CustomResourceDefinition" {
@@ -62,7 +62,7 @@ impl Given {
     }
 }
 
-/// A change from the contract to a definition, told as the difference of two that stand beside each other.
+/// A change from the contract to a CRD, told as the difference of two that stand beside each other.
 fn beside(change: &str, whose: &str) -> String {
     let change = change.strip_suffix(" now").unwrap_or(change);
     match change.split_once(", and ") {
@@ -74,7 +74,7 @@ fn beside(change: &str, whose: &str) -> String {
     }
 }
 
-/// What a definition that is given checks beyond a draft, and what it does not check of the draft. `whose` says in the report which
+/// What a CRD that is given checks beyond a draft, and what it does not check of the draft. `whose` says in the report which
 /// one it is.
 #[must_use]
 pub fn gaps(drafted: &Given, given: &Given, whose: &str) -> Vec<Gap> {

@@ -12,7 +12,7 @@ pub const RULE: &str = "PM0404";
 pub const COST: &str = "PM0405";
 /// A rule about the change of a value whose old value cannot be found.
 pub const NO_OLD_VALUE: &str = "PM0406";
-/// A default that the definition cannot hold.
+/// A default that the CRD cannot hold.
 pub const DEFAULT: &str = "PM0407";
 /// A field of the author's status that is Pemdas' own.
 pub const STATUS_FIELD: &str = "PM0408";

@@ -1,4 +1,4 @@
-//! The definition as a whole.
+//! The CRD as a whole.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::validate::refusal;
 use crate::blueprint::Scope;
 use crate::diagnostic::Span;
 
-/// A kind, ready to be written as a definition.
+/// A kind, ready to be written as a CRD.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KindDraft {
     /// The kind.
@@ -106,7 +106,7 @@ pub fn plural_of(kind: &str) -> String {
     }
 }
 
-/// The definition, as the API server takes it.
+/// The CRD, as the API server takes it.
 #[must_use]
 pub fn definition(draft: &KindDraft) -> Value {
     let plural = draft.plural();

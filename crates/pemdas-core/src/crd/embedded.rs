@@ -7,7 +7,7 @@ use crate::kube_types;
 
 /// How deep a type is written out; below that anything goes. No type in use is deeper, but JSON Schema's own.
 const MAX_DEPTH: usize = 24;
-/// How long a description is at most: a pod template alone has hundreds of fields, and a definition has to fit into etcd.
+/// How long a description is at most: a pod template alone has hundreds of fields, and a CRD has to fit into etcd.
 const MAX_DESCRIPTION: usize = 160;
 
 /// An amount in a string, as the contract of Kubernetes' types takes it.
@@ -76,7 +76,7 @@ pub struct MergeKey {
     pub default: Option<Value>,
 }
 
-/// How the list of a field can be merged in a definition of one's own: its keys, none for a set. Keys that may be missing and have no
+/// How the list of a field can be merged in a CRD of one's own: its keys, none for a set. Keys that may be missing and have no
 /// default cannot be keys there.
 #[must_use]
 pub fn merge_keys(field: &kube_types::Field) -> Option<Vec<MergeKey>> {

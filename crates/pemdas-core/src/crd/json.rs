@@ -39,7 +39,7 @@ pub const KEYWORDS: [&str; 25] = [
     "x-kubernetes-validations",
 ];
 
-/// A schema as it stands in a definition.
+/// A schema as it stands in a CRD.
 #[must_use]
 pub fn to_json(schema: &Schema) -> Value {
     let mut out: Map<String, Value> = schema.other.clone().into_iter().collect();
@@ -143,7 +143,7 @@ fn rule_to_json(rule: &CelRule) -> Value {
     Value::Object(out)
 }
 
-/// A schema of a definition, also of one that is not ours.
+/// A schema of a CRD, also of one that is not ours.
 #[must_use]
 pub fn from_json(value: &Value) -> Schema {
     read(value, MAX_DEPTH)

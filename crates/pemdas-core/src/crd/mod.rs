@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions drafted from contracts: the model of a schema, what is written into a definition, what
+//! CustomResourceDefinitions drafted from contracts: the model of a schema, what is written into a CRD, what
 //! only one of contract and Kubernetes checks, and whether a new draft may follow an old one.
 //!
 //! A draft is the strictest definition that refuses nothing which the contract accepts. What cannot be said in it is

@@ -52,7 +52,7 @@ pub struct Schema {
     pub rules: Vec<CelRule>,
     /// Rules that are not made into such yet.
     pub wanted: Vec<Wanted>,
-    /// What else a definition that is not ours says, keyword by keyword.
+    /// What else a CRD that is not ours says, keyword by keyword.
     pub other: BTreeMap<String, Value>,
     /// Where the contract is written.
     pub span: Option<Span>,
@@ -98,7 +98,7 @@ pub struct Field {
     pub schema: Schema,
     /// Whether a record without it is refused.
     pub required: bool,
-    /// Whether the contract gives it a value where it is missing, one that the definition does not know: it is computed from
+    /// Whether the contract gives it a value where it is missing, one that the CRD does not know: it is computed from
     /// the object. The API server then sees records without it, and the contract sees none.
     pub filled: bool,
 }

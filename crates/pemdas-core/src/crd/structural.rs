@@ -1,6 +1,6 @@
-//! Schemas that an author writes by hand: what of them a definition can hold.
+//! Schemas that an author writes by hand: what of them a CRD can hold.
 //!
-//! The API server refuses a definition as a whole for one keyword that it does not like. So every keyword is looked at here first, and
+//! The API server refuses a CRD as a whole for one keyword that it does not like. So every keyword is looked at here first, and
 //! what would be refused is left out and told.
 
 use serde_json::{Map, Value};
@@ -40,7 +40,7 @@ const IN_BRANCHES: [&str; 16] = [
 /// How deep schemas are read.
 const MAX_DEPTH: usize = 16;
 
-/// The keywords that a definition can hold, and those that it cannot.
+/// The keywords that a CRD can hold, and those that it cannot.
 #[must_use]
 pub fn structural(keywords: &Map<String, Value>) -> (Map<String, Value>, Vec<LeftOutKeyword>) {
     let mut left_out = Vec::new();

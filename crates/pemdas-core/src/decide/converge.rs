@@ -197,7 +197,7 @@ impl Pass<'_> {
             } else if known && !mutant!(ApplyForEver) {
                 ("what the server keeps of it is being noted", Notes { unkept: &missing, dropped })
             } else {
-                ("somebody changed it: it is put right", Notes::of(&item.claim))
+                ("somebody changed it: Pemdas sets it again", Notes::of(&item.claim))
             };
             member.causes.push(Cause::Pending(why.to_owned()));
             let force = node.conflict != Conflict::Yield && !mutant!(RepairUnforced);

@@ -47,7 +47,7 @@ pub(super) fn delete(program: Option<&Program>, world: &World, root: &Arc<Live>)
         return go_on(world, root, "the namespace is being deleted: the nodes of the deletion are skipped");
     }
     if skip {
-        return go_on(world, root, "a human skipped the nodes of the deletion");
+        return go_on(world, root, "somebody skipped the nodes of the deletion");
     }
     let Some(program) = program else {
         if mutant!(BrokenSkips) {
@@ -61,7 +61,7 @@ pub(super) fn delete(program: Option<&Program>, world: &World, root: &Arc<Live>)
     if !pass.admit() {
         if pass.asked.open.is_empty() {
             let text = format!(
-                "its nodes see no root that breaks its contract: mend it, or annotate it with {OUR_PREFIX}skip-deletion"
+                "its nodes see no root that breaks its contract: fix it, or annotate it with {OUR_PREFIX}skip-deletion"
             );
             pass.instance.push(Cause::stalled(reason::DELETION, text));
         }

@@ -376,7 +376,7 @@ impl Pass<'_> {
         match there {
             None => (Truth::True, Vec::new()),
             Some(key) => {
-                let why = Why::new(FieldPath::root(), format!("{key} is there"), "absent");
+                let why = Why::new(FieldPath::root(), format!("{key} exists"), "absent");
                 (Truth::False, vec![Cause::Waits { on, reasons: vec![why] }])
             }
         }

@@ -472,7 +472,7 @@ impl Pass<'_> {
             member.causes.push(cause);
             return member;
         }
-        member.causes.push(Cause::Pending(format!("{key} is there")));
+        member.causes.push(Cause::Pending(format!("{key} exists")));
         if edges.open == Truth::True && need == Truth::True && !live.terminating && !frozen {
             let cause = self.comes_back(key).or_else(|| self.try_again(Action::delete(live)));
             member.causes.extend(cause);

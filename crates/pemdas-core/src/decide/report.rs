@@ -279,7 +279,7 @@ impl Pass<'_> {
                 *status = with;
                 return (true, unreachable);
             }
-            Ok(_) => Some(("Unusable", "the response does not fit the definition of the status".to_owned())),
+            Ok(_) => Some(("Unusable", "the response does not fit the status in the CRD".to_owned())),
             Err(trouble) => trouble,
         };
         // What could be used last stays, where it can be told from the rest.

@@ -74,7 +74,7 @@ pub(super) fn whole(mut parts: Parts<'_>) -> Value {
         name: "Ready".to_owned(),
         status: "False",
         reason: "StatusRefused".to_owned(),
-        message: "the fields that the blueprint gives to the status do not fit its definition".to_owned(),
+        message: "the fields that the blueprint gives to the status do not fit its CRD".to_owned(),
     });
     let failed = parts.failed.as_ref().map(|why| Condition {
         name: "Ready".to_owned(),

@@ -45,7 +45,7 @@ pub mod reason {
     pub const CLAIM_INVALID: &str = "ClaimInvalid";
     /// The ledger is gone or cannot be read, and there was one.
     pub const MEMORY_LOST: &str = "MemoryLost";
-    /// The API server refuses a write again and again, or what is there may not be seen; it is tried again, and somebody has to
+    /// The API server refuses a write again and again, or what is there may not be seen; trying again, and somebody has to
     /// do something.
     pub const REFUSED: &str = "Refused";
     /// A finalizer of somebody else holds an object that is being deleted, for long.

@@ -106,7 +106,7 @@ fn foreign_root(node: &Node) -> Option<(String, &'static str)> {
         RootTarget::Owned(_) => None,
         RootTarget::Foreign { .. } | RootTarget::Blueprint => Some((
             "only a root of an owned kind has a status that we may write".to_owned(),
-            "what happens with a foreign root is told by Events and `pemdas explain`",
+            "what happens with a foreign root is reported by Events and `pemdas explain`",
         )),
     }
 }

@@ -202,8 +202,14 @@ impl<'a> Checker<'a> {
         )
         .at(read.span.clone(), "no such input");
         let nodes = self.blueprint.nodes.keys().map(String::as_str);
-        let hint = suggest::did_you_mean(name, known.iter().copied())
-            .filter(|hint| hint.starts_with("did"))
+        // As in other languages, where the object itself is in scope.
+        let of_root = ["spec", "metadata", "status", "data"].contains(&name);
+        let hint = of_root
+            .then(|| {
+                format!("the object that starts the instance is `the.root`: did you mean `the.root.{name}`?")
+            })
+            .or_else(|| suggest::did_you_mean(name, known.iter().copied()))
+            .filter(|hint| of_root || hint.starts_with("did"))
             .or_else(|| suggest::did_you_mean(name, nodes).filter(|hint| hint.starts_with("did")))
             .or_else(|| suggest::did_you_mean(name, known));
         Some(match hint {

@@ -263,7 +263,7 @@ impl<'a> Play<'a> {
 
     /// The `absent` node that wants an object gone.
     fn kept_away_by(&self, key: &ObjectKey, decision: &Decision) -> Option<Slot> {
-        let there = Cause::Pending(format!("{key} is there"));
+        let there = Cause::Pending(format!("{key} exists"));
         let absent = |slot: &Slot| {
             self.program
                 .and_then(|it| it.node(&slot.node))

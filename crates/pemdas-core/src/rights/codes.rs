@@ -26,9 +26,9 @@ pub(super) fn grants(name: &str, node: &Node, kind: &str) -> Diagnostic {
     let made = if kind.ends_with("Binding") {
         "which role it binds is not known without an instance"
     } else {
-        "the rights in it have to be had by whoever makes it"
+        "whoever creates it needs the permissions in it"
     };
     Diagnostic::warning(GRANTS, format!("`{name}` is a {kind}: {made}"))
-        .at(node.span_of(node.body.clause()).clone(), "gives rights away")
-        .hint("nobody gives away rights that they do not have: give the account these rights too, or the verb `bind` (for a role, `escalate`) on that one object")
+        .at(node.span_of(node.body.clause()).clone(), "grants permissions")
+        .hint("Kubernetes lets nobody grant permissions that they do not have: grant them to the account too, or the verb `bind` (for a role, `escalate`) on that one object")
 }

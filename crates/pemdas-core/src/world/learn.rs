@@ -58,7 +58,7 @@ impl Refusal {
 impl std::fmt::Display for Refusal {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Exists => out.write_str("an object of that name is there"),
+            Self::Exists => out.write_str("an object of that name already exists"),
             Self::Changed => out.write_str("the object is not the one that was seen"),
             Self::FieldConflict(fields) => {
                 let owners: Vec<_> = fields.iter().map(|(who, at)| format!("{at} ({who})")).collect();

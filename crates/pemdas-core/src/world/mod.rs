@@ -519,7 +519,7 @@ impl World {
         self.journal.forget(self.changes);
     }
 
-    /// Whether a status is there already, in the form that the server gave it when it was last sent.
+    /// Whether a status already exists, in the form that the server gave it when it was last sent.
     #[must_use]
     pub fn is_what_became(&self, status: &Value, there: &Value) -> bool {
         let Some(StatusSent { digest, became: Some(became), .. }) = &self.status_sent else { return false };

@@ -16,7 +16,7 @@ impl World {
                     "" => "was removed".to_owned(),
                     other => format!("was changed by {other}"),
                 };
-                Some(format!("{key}: {} {by} and is put right", last.field))
+                Some(format!("{key}: {} {by} and is set again", last.field))
             }
             Action::Create { key, body } => {
                 let claim = body.pointer("/metadata/annotations")?.get(CLAIM_ANNOTATION)?;

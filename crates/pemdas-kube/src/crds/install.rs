@@ -1,7 +1,7 @@
-//! Keeps the definition of an owned kind as its blueprint wants it, or says what it waits for.
+//! Keeps the CRD of an owned kind as its blueprint wants it, or says what it waits for.
 //!
 //! What to do is [`pemdas_core::crd::install`]'s to say; here it is looked, asked and done, for as long as the blueprint
-//! runs: a definition that disappears and returns is noticed. Nothing is ever deleted, and nothing is applied with force.
+//! runs: a CRD that disappears and returns is noticed. Nothing is ever deleted, and nothing is applied with force.
 
 use futures::{StreamExt as _, stream::BoxStream};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -25,18 +25,18 @@ use tokio::{
     time::{Duration, Instant, sleep_until},
 };
 
-/// A definition that a blueprint wants.
+/// A CRD that a blueprint wants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanted {
     /// Who makes it.
     pub policy: Policy,
-    /// The definition, as it was drafted.
+    /// The CRD, as it was drafted.
     pub draft: Value,
     /// For whom.
     pub maker: Maker,
 }
 
-/// How it stands with a definition.
+/// How it stands with a CRD.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     /// It can be used; what differs from the draft, in sentences.
@@ -63,8 +63,8 @@ fn has_taken_names(live: &Value) -> bool {
     conditions.into_iter().any(|it| it["type"] == "NamesAccepted" && it["status"] == "False")
 }
 
-/// What is told of a definition before it was looked up.
-const UNKNOWN: &str = "the definition was not looked up yet";
+/// What is told of a CRD before it was looked up.
+const UNKNOWN: &str = "the CRD was not looked up yet";
 
 impl Standing {
     /// Whether it was not looked up yet.
@@ -74,7 +74,7 @@ impl Standing {
     }
 }
 
-/// A definition that is looked after in the background, until this is dropped.
+/// A CRD that is looked after in the background, until this is dropped.
 #[derive(Debug)]
 pub struct Kept {
     standing: watch::Receiver<Standing>,
@@ -82,7 +82,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Looks after a definition: it is watched as `reader` and written as `writer`, the account of the blueprint. Only
+    /// Looks after a CRD: it is watched as `reader` and written as `writer`, the account of the blueprint. Only
     /// who leads may do this.
     #[must_use]
     pub fn start(reader: Client, writer: Client, wanted: Wanted) -> Self {
@@ -122,7 +122,7 @@ impl Definitions {
         Self(definitions(client))
     }
 
-    /// Whether a definition neither serves what is wanted nor may change so, as far as that can be read.
+    /// Whether a CRD neither serves what is wanted nor may change so, as far as that can be read.
     pub async fn refuses(&self, wanted: &Wanted) -> bool {
         let name = wanted.draft["metadata"]["name"].as_str().unwrap_or_default();
         let Ok(Some(live)) = self.0.get_opt(name).await else { return false };
@@ -147,7 +147,7 @@ fn definitions(client: Client) -> Api<DynamicObject> {
     Api::all_with(client, &ApiResource::erase::<CustomResourceDefinition>(&()))
 }
 
-/// How long a definition is waited for before it is looked up: news of a watch may be lost on the way.
+/// How long a CRD is waited for before it is looked up: news of a watch may be lost on the way.
 const LOOK_UP: Duration = Duration::from_secs(30);
 
 /// How often a write is tried again at once when somebody else was quicker.
@@ -161,7 +161,7 @@ struct Keeper {
     told: watch::Sender<Standing>,
 }
 
-/// What is known of the definition: nothing, its absence, or how it is.
+/// What is known of the CRD: nothing, its absence, or how it is.
 #[derive(Default)]
 struct Known {
     live: Option<Option<Value>>,
@@ -189,7 +189,7 @@ impl Keeper {
                 next = watched.next() => match next {
                     Some(Ok(found)) => known.see(found),
                     Some(Err(error)) => {
-                        tracing::warn!(definition = self.name, %error, "the definition cannot be watched");
+                        tracing::warn!(definition = self.name, %error, "the CRD cannot be watched");
                         if refusal(&error).is_none_or(|it| it.code != 403) || !self.read_as_account(&mut known).await {
                             continue;
                         }
@@ -221,7 +221,7 @@ impl Keeper {
                     kube::Error::Api(status) => status.message,
                     other => other.to_string(),
                 };
-                self.tell(Standing::Unseen(format!("the definition cannot be read: {why}")));
+                self.tell(Standing::Unseen(format!("the CRD cannot be read: {why}")));
                 false
             }
         }
@@ -288,7 +288,7 @@ impl Keeper {
                 if known.tries <= AT_ONCE {
                     known.again = Some(Instant::now());
                 }
-                Standing::Waiting("the definition is being changed by somebody else".to_owned())
+                Standing::Waiting("the CRD is being changed by somebody else".to_owned())
             }
             kube::Error::Api(status) if matches!(status.code, 400 | 422) => {
                 Standing::Refused(vec![format!("the API server refuses it: {}", status.message)])

@@ -90,7 +90,7 @@ impl Hub {
             Problem { code: NO_CONSENT.to_owned(), place: String::new(), message, hint, error: true };
         new.problems = vec![problem];
         if !old.withheld {
-            tracing::warn!(blueprint = %name, "a blueprint may not act as its account: nothing is done for it");
+            tracing::warn!(blueprint = %name, "a blueprint may not act as its ServiceAccount: the operator does nothing for it");
         }
         if !new.gone && !new.report.has(&new.problems) && old.problems != new.problems {
             let text = format!("{NO_CONSENT}: {}", new.problems[0].message);
@@ -113,7 +113,7 @@ impl Hub {
         let Some(loaded) = self.blueprints.get_mut(name) else { return };
         (loaded.withheld, loaded.read, loaded.idle) = (false, false, false);
         loaded.problems.clear();
-        tracing::info!(blueprint = %name, "a blueprint may act as its account");
+        tracing::info!(blueprint = %name, "a blueprint may act as its ServiceAccount");
         let (live, number, identity) = (loaded.live.clone(), loaded.number, loaded.identity.clone());
         if gone {
             self.find_last_good(name, number, &identity, None);

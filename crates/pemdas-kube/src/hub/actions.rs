@@ -123,7 +123,7 @@ impl Hub {
                         return facts;
                     }
                     Err(why) => {
-                        tracing::debug!(%key, why, "a direct look failed and is tried again");
+                        tracing::debug!(%key, why, "a direct read failed; trying again");
                         tokio::time::sleep(std::time::Duration::from_secs(pause)).await;
                         pause = (pause * 2).min(60);
                     }

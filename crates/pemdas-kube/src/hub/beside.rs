@@ -100,7 +100,7 @@ impl Hub {
                     Ok(by_another) => {
                         if by_another {
                             // Nobody asked for a change: it reaches one instance after the other, and stops where one stalls.
-                            tracing::warn!(blueprint = %name, "the library of this binary is another one than the last revision's: it is rolled out with care");
+                            tracing::warn!(blueprint = %name, "the library of this binary differs from that of the last revision: instances move one after the other");
                             compiled.blueprint.rollout = Some(Rollout::CAREFUL);
                         }
                         let _alone = turn.lock().await;
@@ -111,7 +111,7 @@ impl Hub {
                     Ok(kept) => break Ok(kept),
                     // The API server may be away for as long as it likes, and whoever else writes may end.
                     Err(error @ (Trouble::Api(_) | Trouble::Contended { .. })) => {
-                        tracing::warn!(blueprint = %name, %error, "a revision could not be kept; it is tried again");
+                        tracing::warn!(blueprint = %name, %error, "cannot store a revision; trying again");
                         // What may be over in a moment is no news.
                         if error.is_refusal() || pause >= UNKEPT_IS_TOLD {
                             let unstored = Event::Unstored(name.clone(), number, error.to_string());
@@ -159,7 +159,7 @@ impl Hub {
                 match sought.find().await {
                     Ok(found) => break found,
                     Err(error) => {
-                        tracing::warn!(blueprint = %name, %error, "the revisions of a blueprint cannot be read; it is tried again");
+                        tracing::warn!(blueprint = %name, %error, "cannot read the revisions of a blueprint; trying again");
                     }
                 }
                 tokio::time::sleep(std::time::Duration::from_secs(pause)).await;

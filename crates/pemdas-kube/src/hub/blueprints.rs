@@ -425,7 +425,7 @@ impl Hub {
                 self.activate(name, compiled, &kept);
             }
             Err(message) => {
-                tracing::warn!(blueprint = %name, message, "a revision cannot be kept, and so it is not run");
+                tracing::warn!(blueprint = %name, message, "cannot store a revision, so it does not run");
                 self.unstored(name, number, message);
             }
         }

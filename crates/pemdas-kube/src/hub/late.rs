@@ -124,13 +124,13 @@ impl Late {
             match self.attempt().await {
                 Ok(false) => return,
                 Ok(true) => {
-                    tracing::info!(kind = %self.key.kind, name = self.key.name, "made after the end of its instance, and taken away");
+                    tracing::info!(kind = %self.key.kind, name = self.key.name, "deleted an object that was created after its instance had ended");
                     return;
                 }
                 Err(Unknown) => tokio::time::sleep(Duration::from_secs(1 << tried)).await,
             }
         }
-        tracing::warn!(kind = %self.key.kind, name = self.key.name, "made after the end of its instance, and could not be taken away");
+        tracing::warn!(kind = %self.key.kind, name = self.key.name, "cannot delete an object that was created after its instance had ended");
     }
 
     /// Takes it away if it is what it seems to be; whether it was.

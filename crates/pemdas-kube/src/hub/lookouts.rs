@@ -300,7 +300,7 @@ impl Hub {
         }
     }
 
-    /// Looks at a view that is there already.
+    /// Looks at a view that already exists.
     fn join(&mut self, identity: &Identity, kind: &KindKey, place: Option<String>, id: ViewId) {
         let Some(view) = self.views.all.get_mut(&id) else { return };
         view.readers.insert(identity.clone());

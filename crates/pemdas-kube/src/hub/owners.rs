@@ -173,7 +173,7 @@ impl Hub {
             }
         }
         for (name, ids) in lost {
-            tracing::warn!(blueprint = %name, instances = ids.len(), "another blueprint serves a kind from now on");
+            tracing::warn!(blueprint = %name, instances = ids.len(), "another blueprint serves a kind now");
             ids.into_iter().for_each(|id| self.end(id));
             // They are passed over now: if the kind comes back, so do they.
             if let Some(identity) = self.blueprints.get(&name).map(|it| it.identity.clone()) {

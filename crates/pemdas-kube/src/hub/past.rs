@@ -115,7 +115,7 @@ impl Hub {
                 match revisions.read(&name.name, &revision).await {
                     Ok(found) => break found.map(|(_, content)| content),
                     Err(revisions::Trouble::Api(error)) if !mutant!(UnreadPastIsLost) => {
-                        tracing::warn!(blueprint = %name, %error, "an earlier revision could not be read; it is tried again");
+                        tracing::warn!(blueprint = %name, %error, "cannot read an earlier revision; trying again");
                         tokio::time::sleep(Duration::from_secs(pause)).await;
                         pause = (pause * 2).min(60);
                     }
@@ -185,7 +185,7 @@ impl Hub {
     pub(super) fn blueprint_gone(&mut self, live: &Live) {
         let name = BlueprintName::new(&live.key.namespace, &live.key.name);
         let Some(loaded) = self.blueprints.get_mut(&name) else { return };
-        tracing::info!(blueprint = %name, "a blueprint is gone");
+        tracing::info!(blueprint = %name, "a blueprint was deleted");
         if loaded.running.is_none() && !loaded.withheld {
             self.forget(&name);
             return;
@@ -265,7 +265,7 @@ impl Hub {
             if self.blueprints.contains_key(&name) {
                 continue;
             }
-            tracing::info!(blueprint = %name, "a blueprint is gone and has left revisions");
+            tracing::info!(blueprint = %name, "a blueprint was deleted and has left revisions");
             let account = if account.is_empty() { "default".to_owned() } else { account };
             let identity = Identity::Account { namespace: name.namespace.clone(), name: account };
             self.compilations += 1;
@@ -375,7 +375,7 @@ impl Hub {
         tokio::spawn(async move {
             let mut pause = 1;
             while let Err(error) = let_go(&api, &name.name).await {
-                tracing::warn!(blueprint = %name, %error, "the ConfigMap of a blueprint could not be let go; it is tried again");
+                tracing::warn!(blueprint = %name, %error, "cannot remove the finalizer from the ConfigMap of a blueprint; trying again");
                 tokio::time::sleep(Duration::from_secs(pause)).await;
                 pause = (pause * 2).min(60);
             }

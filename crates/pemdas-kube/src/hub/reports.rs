@@ -281,7 +281,7 @@ impl Hub {
             if loaded.report.writing || loaded.report.told.as_ref() == Some(&wanted) {
                 continue;
             }
-            tracing::debug!(blueprint = %name, total = tally.total, held, "how a blueprint is is told");
+            tracing::debug!(blueprint = %name, total = tally.total, held, "the status of a blueprint is written");
             loaded.report.told = Some(wanted);
             loaded.report.writing = true;
             let body = body(name, &status, published, held);
@@ -319,7 +319,7 @@ impl Hub {
         if let WriteOutcome::Done(version) = outcome {
             loaded.report.version = *version;
         } else {
-            tracing::warn!(blueprint = %name, ?outcome, "how a blueprint is could not be told");
+            tracing::warn!(blueprint = %name, ?outcome, "the status of a blueprint cannot be written");
             if mutant!(ReportOnce) {
                 return;
             }

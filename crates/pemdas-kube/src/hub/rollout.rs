@@ -194,7 +194,7 @@ impl Hub {
                 match revisions.read(&name.name, &revision).await {
                     Ok(found) => break found,
                     Err(Trouble::Api(error)) => {
-                        tracing::warn!(blueprint = %name, %error, "an earlier revision could not be read; it is tried again");
+                        tracing::warn!(blueprint = %name, %error, "cannot read an earlier revision; trying again");
                         tokio::time::sleep(Duration::from_secs(pause)).await;
                         pause = (pause * 2).min(60);
                     }
@@ -234,7 +234,7 @@ impl Hub {
         let at = revision.name.clone();
         let earlier = match compiled {
             None => {
-                tracing::warn!(blueprint = %name, revision = at, "instances are at a revision that cannot be run as it was: they stay as they are until it is their turn");
+                tracing::warn!(blueprint = %name, revision = at, "instances are at a revision that cannot run as it was: they stay as they are until they move to the new one");
                 Earlier::Unusable
             }
             Some(compiled) => {
@@ -299,7 +299,7 @@ impl Hub {
         for id in step.next.iter().filter_map(|at| ids.get(*at)) {
             if let Some(instance) = self.instances.get_mut(*id) {
                 let root = &instance.world.root.key;
-                tracing::info!(blueprint = %name, instance = %root, "an instance goes to the new revision");
+                tracing::info!(blueprint = %name, instance = %root, "an instance moves to the new revision");
                 instance.seat = Seat { known: true, fresh: true, ..Seat::default() };
                 self.queue.push(name, *id);
             }

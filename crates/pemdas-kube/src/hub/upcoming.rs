@@ -1,6 +1,6 @@
 //! A revision that waits for its definitions.
 //!
-//! *The accident*: a definition may not change as a revision wants it, and the revision runs all the same: it asks for fields that
+//! *The accident*: a CRD may not change as a revision wants it, and the revision runs all the same: it asks for fields that
 //! the API server does not keep, and every instance that ran stalls, whatever its owner writes. So a revision becomes active only
 //! once all definitions of the kinds that it owns can be used; until then the last active one decides.
 
@@ -55,7 +55,7 @@ impl Upcoming {
         json!({ "revision": self.revision.name, "ordinal": self.revision.ordinal, "refused": refused })
     }
 
-    /// Whether it may run. A definition that the active revision wants just so changes nothing for it.
+    /// Whether it may run. A CRD that the active revision wants just so changes nothing for it.
     fn opens(&self, active: Option<&Running>) -> bool {
         let found = |crd: &Value| {
             let name = crd.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
@@ -65,15 +65,11 @@ impl Upcoming {
         self.compiled.crds.iter().all(found)
     }
 
-    /// What a human has to know: a definition is refused.
+    /// What a human has to know: a CRD is refused.
     fn refused(&self) -> Option<String> {
         let refused = |(crd, it): (&String, &Standing)| match it {
-            Standing::Refused(why) => {
-                Some(format!("the definition {crd} cannot change so: {}", why.join("; ")))
-            }
-            Standing::Unfit(why) => {
-                Some(format!("the definition {crd} does not serve it: {}", why.join("; ")))
-            }
+            Standing::Refused(why) => Some(format!("the CRD {crd} cannot change so: {}", why.join("; "))),
+            Standing::Unfit(why) => Some(format!("the CRD {crd} does not serve it: {}", why.join("; "))),
             _ => None,
         };
         let refused: Vec<_> = self.standings.iter().filter_map(refused).collect();
@@ -83,8 +79,8 @@ impl Upcoming {
     }
 }
 
-/// Whether a revision may run on a definition. Whose kind it is another blueprint's serves nothing of it, and where nobody may read
-/// the definition the objects themselves tell.
+/// Whether a revision may run on a CRD. Whose kind it is another blueprint's serves nothing of it, and where nobody may read
+/// the CRD the objects themselves tell.
 fn opens(standing: &Standing) -> bool {
     match standing {
         Standing::Usable(_) | Standing::Wider(_) | Standing::Anothers(_) | Standing::Unseen(_) => true,
@@ -125,7 +121,7 @@ impl Hub {
             return;
         }
         let revision = kept.revision.clone();
-        tracing::info!(blueprint = %name, revision = revision.name, "a revision waits for its definitions");
+        tracing::info!(blueprint = %name, revision = revision.name, "a revision waits for its CRDs");
         let (definitions, published) = (Vec::new(), None);
         let (standings, told, sought) = (BTreeMap::new(), None, false);
         let mut upcoming = Upcoming { compiled, revision, definitions, published, standings, told, sought };
@@ -141,7 +137,7 @@ impl Hub {
         self.report_soon();
     }
 
-    /// How it stands with a definition of the revision that waits; false if it is another one's.
+    /// How it stands with a CRD of the revision that waits; false if it is another one's.
     pub(super) fn upcoming_definition(
         &mut self,
         name: &BlueprintName,

@@ -354,7 +354,7 @@ impl Hub {
         let Some(view) = self.views.all.get_mut(&id) else { return };
         view.sight = sight;
         if view.purpose == Purpose::Objects {
-            tracing::debug!(kind = %view.kind, namespace = view.namespace, ?sight, "a kind is seen differently");
+            tracing::debug!(kind = %view.kind, namespace = view.namespace, ?sight, "the permission to see a kind has changed");
             let (kind, users) = (view.kind.clone(), view.users.clone());
             self.tell_sight(&kind, &users);
         } else {
@@ -416,7 +416,7 @@ impl Hub {
                 self.found(id, Err(Unserved::Missing(self.views.all[&id].kind.clone())));
             }
             News::Failed(why) => {
-                tracing::debug!(kind = %view.kind, why, "a watch broke and is taken up again");
+                tracing::debug!(kind = %view.kind, why, "a watch broke; watching again");
             }
         }
     }

@@ -194,7 +194,11 @@ impl Metrics {
             metrics.requests.clone(),
         );
         registry.register("evaluations", "Evaluations of blueprint functions", metrics.evaluations.clone());
-        registry.register("memo_hits", "Evaluations that were remembered instead", metrics.memo_hits.clone());
+        registry.register(
+            "memo_hits",
+            "Evaluations that were answered from memory",
+            metrics.memo_hits.clone(),
+        );
         registry.register("queue_depth", "Instances that wait for a pass", metrics.queue_depth.clone());
         registry.register("instances", "Instances by state", metrics.instances.clone());
         registry.register("leading", "Whether this process leads", metrics.leading.clone());
@@ -233,7 +237,7 @@ impl Metrics {
             "Events by their reason, those that were not sent too",
             self.events.clone(),
         );
-        registry.register("repairs", "Changes by others that were put right", self.repairs.clone());
+        registry.register("repairs", "Drift that was repaired", self.repairs.clone());
         registry.register(
             "blueprint_problems",
             "What keeps a blueprint from running as its author wants it, by kind",

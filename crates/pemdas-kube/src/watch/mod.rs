@@ -46,7 +46,7 @@ pub enum News {
     Forbidden(String),
     /// The kind is not served.
     Unserved,
-    /// Something else is wrong; it is tried again.
+    /// Something else is wrong; trying again.
     Failed(String),
 }
 

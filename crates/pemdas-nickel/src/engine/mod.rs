@@ -7,6 +7,7 @@ mod guard;
 mod load;
 mod look;
 mod meter;
+pub(crate) mod pieces;
 mod placed;
 mod plain_words;
 mod render;

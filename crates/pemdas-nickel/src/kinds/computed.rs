@@ -1,4 +1,4 @@
-//! Fields of a contract that are computed from other fields of the object: what a definition says is the same for every object,
+//! Fields of a contract that are computed from other fields of the object: what a CRD says is the same for every object,
 //! so it can say nothing of them.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -151,7 +151,7 @@ impl Converter<'_> {
         self.report(
             Diagnostic::remark(codes::DEFAULT, format!("the default of {path} is computed from {names}"))
                 .at(span.clone(), "")
-                .note("the definition has no default here: the field may be missing in an object, and whoever reads it through the contract sees the computed value"),
+                .note("the CRD has no default here: the field may be missing in an object, and whoever reads it through the contract sees the computed value"),
         );
         self.gap(path, Side::OnlyContract, format!("the default is computed from {names}"), span);
     }
@@ -160,7 +160,7 @@ impl Converter<'_> {
         self.report(
             Diagnostic::warning(codes::DEPENDENT, format!("the contract of {path} depends on {names}"))
                 .at(span.clone(), "")
-                .note("the definition leaves this part of it out; the contract still checks it")
+                .note("the CRD leaves this part of it out; the contract still checks it")
                 .hint("rules such as `Ordered` and `RequiredWhen` relate fields in a way that the API server checks too"),
         );
         self.gap(path, Side::OnlyContract, format!("what depends on {names}"), span);

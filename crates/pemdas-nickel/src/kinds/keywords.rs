@@ -82,7 +82,7 @@ impl Converter<'_> {
                 Argument::Data(_) => self.report(
                     Diagnostic::warning(codes::KEYWORD, format!("a schema has no keyword `{keyword}`"))
                         .at(span.clone(), "")
-                        .note("the definition leaves it out"),
+                        .note("the CRD leaves it out"),
                 ),
             }
         }
@@ -91,10 +91,10 @@ impl Converter<'_> {
             self.report(
                 Diagnostic::error(
                     codes::KEYWORD,
-                    format!("a definition cannot hold `{}` so: {}", one.keyword, one.why),
+                    format!("a CRD cannot hold `{}` so: {}", one.keyword, one.why),
                 )
                 .at(span.clone(), "")
-                .note("the definition leaves it out; the contract still checks what it checks"),
+                .note("the CRD leaves it out; the contract still checks what it checks"),
             );
             self.gap(path, Side::OnlyContract, format!("what `{}` says", one.keyword), span);
         }
@@ -153,7 +153,7 @@ impl Converter<'_> {
             self.report(
                 Diagnostic::error(codes::RULE, format!("the API server knows no reason \"{said}\""))
                     .at(span.clone(), "")
-                    .note("the definition leaves the reason out")
+                    .note("the CRD leaves the reason out")
                     .hint(format!("there are: {}", known.join(", "))),
             );
         }
@@ -173,7 +173,7 @@ impl Converter<'_> {
             self.report(
                 Diagnostic::error(codes::UNCHECKED, format!("the contract does not know what the rule `{rule}` says"))
                     .at(span.clone(), "")
-                    .note("the definition leaves the rule out: the API server would refuse what the contract accepts")
+                    .note("the CRD leaves the rule out: the API server would refuse what the contract accepts")
                     .hint("add `check = fun value => ...`, the same in Nickel; or use a rule of the library, which has both"),
             );
             return;

@@ -33,7 +33,7 @@ pub use conversions::check as check_conversions;
 pub struct Drafts {
     /// The kinds, in the order of their names.
     pub kinds: Vec<KindDraft>,
-    /// What a definition cannot say of the contracts.
+    /// What a CRD cannot say of the contracts.
     pub gaps: Vec<Gap>,
     /// Codes of advice that a kind does not want, by kind.
     pub accepted: BTreeMap<String, BTreeSet<String>>,
@@ -56,7 +56,7 @@ pub fn draft(evaluator: &dyn Evaluator, blueprint: &Blueprint, reads: &[FieldRea
     drafts
 }
 
-/// Without a word of the author, a status holds the statuses of what the root needs: the definition has room for them.
+/// Without a word of the author, a status holds the statuses of what the root needs: the CRD has room for them.
 fn statuses_of_successors(blueprint: &Blueprint, kind: &str, draft: &mut KindDraft) {
     let is_root =
         |body: &Body| matches!(body, Body::Root(Root { target: RootTarget::Owned(of) }) if of == kind);
@@ -181,7 +181,7 @@ impl Drafter<'_> {
 }
 
 impl Converter<'_> {
-    /// Tells of a rule that the definition cannot have.
+    /// Tells of a rule that the CRD cannot have.
     fn left_out(&mut self, one: &LeftOut) {
         let words = one.wanted.relation.words();
         let span = one.wanted.span.clone().unwrap_or_else(|| self.near.clone());
@@ -206,6 +206,6 @@ impl Converter<'_> {
             .hint("make the list a `ListMap`: its items are told apart by their keys"),
         };
         self.diagnostics
-            .push(diagnostic.at(span, "").note(format!("the definition leaves out: {} {words}", one.path)));
+            .push(diagnostic.at(span, "").note(format!("the CRD leaves out: {} {words}", one.path)));
     }
 }

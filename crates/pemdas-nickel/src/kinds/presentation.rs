@@ -110,7 +110,7 @@ impl Drafter<'_> {
         self.drafts.diagnostics.push(
             Diagnostic::error(codes::PRESENTATION, message)
                 .at(span.clone(), "")
-                .note("the definition has the API server's own warning"),
+                .note("the CRD has the API server's own warning"),
         );
         String::new()
     }
@@ -137,7 +137,7 @@ impl Drafter<'_> {
         self.drafts.diagnostics.push(
             Diagnostic::error(codes::PRESENTATION, message)
                 .at(span.clone(), "")
-                .note("the definition leaves it out")
+                .note("the CRD leaves it out")
                 .hint("paths begin with `spec.` or `status.` and have dots between names"),
         );
         false

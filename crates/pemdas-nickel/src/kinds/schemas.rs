@@ -90,7 +90,7 @@ impl<'a> Converter<'a> {
                 self.report(
                     Diagnostic::error(codes::FUNCTION, "no object can hold a function")
                         .at(span.clone(), "")
-                        .note("the definition accepts anything here, and the contract then refuses it")
+                        .note("the CRD accepts anything here, and the contract then refuses it")
                         .hint("objects hold data: strings, numbers, booleans, lists and records"),
                 );
                 self.gap(path, Side::OnlyContract, "a function, which no object can hold", span);
@@ -115,8 +115,8 @@ impl<'a> Converter<'a> {
         self.report(
             Diagnostic::warning(codes::RECURSIVE, "this contract contains itself, or is nested very deep")
                 .at(span.clone(), "")
-                .note("the definition accepts anything from here on; the contract still checks it")
-                .hint("definitions have no recursive schemas: bound the depth by writing the levels out"),
+                .note("the CRD accepts anything from here on; the contract still checks it")
+                .hint("CRDs have no recursive schemas: bound the depth by writing the levels out"),
         );
         self.gap(path, Side::OnlyContract, "a contract that contains itself", span);
         Schema::any()
@@ -135,7 +135,7 @@ impl<'a> Converter<'a> {
                 self.report(
                     Diagnostic::warning(codes::CONTRADICTION, message)
                         .at(at.clone(), "")
-                        .note("the definition leaves this one out"),
+                        .note("the CRD leaves this one out"),
                 );
                 self.gap(path, Side::OnlyContract, why, &at);
             }
@@ -195,9 +195,9 @@ impl<'a> Converter<'a> {
     fn failed_default(&mut self, why: &str, path: &str, span: &Span) {
         let why = why.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(": ");
         self.report(
-            Diagnostic::error(codes::DEFAULT, format!("the default of {path} cannot be had: {why}"))
+            Diagnostic::error(codes::DEFAULT, format!("the default of {path} has no value that fits: {why}"))
                 .at(span.clone(), "")
-                .note("the definition has no default here"),
+                .note("the CRD has no default here"),
         );
     }
 
@@ -211,7 +211,7 @@ impl<'a> Converter<'a> {
                         format!("the default of {path} does not fit its own contract: {why}"),
                     )
                     .at(span.clone(), "")
-                    .note("the definition has no default here"),
+                    .note("the CRD has no default here"),
                 );
             }
         }
@@ -229,7 +229,7 @@ impl<'a> Converter<'a> {
                         format!("this pattern is no regular expression: {why}"),
                     )
                     .at(span.clone(), "")
-                    .note("the definition leaves the pattern out"),
+                    .note("the CRD leaves the pattern out"),
                 );
                 self.gap(path, Side::OnlyContract, format!("the pattern {one}"), span);
                 continue;
@@ -243,7 +243,7 @@ impl<'a> Converter<'a> {
                             format!("the API server would read this pattern otherwise: {why}"),
                         )
                         .at(span.clone(), "")
-                        .note("the definition leaves the pattern out; the contract still checks it")
+                        .note("the CRD leaves the pattern out; the contract still checks it")
                         .hint("write classes out, such as [0-9] for digits"),
                     );
                     self.gap(path, Side::OnlyContract, format!("the pattern {one}"), span);
@@ -279,7 +279,7 @@ impl<'a> Converter<'a> {
             self.report(
                 Diagnostic::error(codes::RULE, format!("this list cannot be merged item by item: {why}"))
                     .at(span.clone(), "")
-                    .note("the definition treats the list as a whole"),
+                    .note("the CRD treats the list as a whole"),
             );
             self.gap(path, Side::OnlyContract, "no item stands twice", span);
             schema.list_type = None;

@@ -14,6 +14,7 @@ mod jobs;
 mod kinds;
 mod kube_types;
 mod lints;
+mod mistakes;
 mod names;
 mod nodes;
 mod openings;
@@ -96,7 +97,9 @@ pub fn load(sources: &Sources, limits: &Limits) -> (Option<InProcess>, Outline) 
 
 /// What there is to say of a blueprint that no evaluator could load.
 pub(crate) fn not_loaded(failure: &Failure, sources: &Sources) -> Outline {
-    unknown(failures::of_loading(failure, sources))
+    let mut diagnostics = failures::of_loading(failure, sources);
+    mistakes::explain(&mut diagnostics, sources);
+    unknown(diagnostics)
 }
 
 /// Nothing is known of a blueprint but what is wrong with it.
@@ -144,7 +147,9 @@ pub fn of(evaluator: &dyn Evaluator, sources: &Sources) -> Outline {
         }
     }
     imported::run(&mut outliner);
-    Outline { blueprint, drafts, diagnostics: tidy(outliner.diagnostics) }
+    let mut diagnostics = tidy(outliner.diagnostics);
+    mistakes::explain(&mut diagnostics, sources);
+    Outline { blueprint, drafts, diagnostics }
 }
 
 /// The longer texts that are written in its files.

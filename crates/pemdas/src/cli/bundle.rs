@@ -16,40 +16,41 @@ use crate::{
     terminal::{self, Colour},
 };
 
-/// Pack a blueprint for a cluster: its ConfigMap, the definitions of its kinds, its account and the smallest roles it needs
+/// Pack a blueprint for a cluster: its ConfigMap, its ServiceAccount and the smallest roles that it needs
 ///
-/// The same blueprint gives the same bytes. Definitions come with the bundle, so the account needs no right to make them; with
-/// `--crds create` it makes them itself.
+/// The same blueprint gives the same bytes. The operator creates the CRDs of the blueprint's kinds. With `--crds await`, the bundle
+/// has the CRDs, and the ServiceAccount needs no permission to create them.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 packed, 1 errors in the blueprint, or it says too little, 2 it could not be read or written.",
     after_long_help = "\
 Examples:
   pemdas bundle shop | kubectl apply --server-side -f -
+  pemdas bundle shop --only-in team-a                      Roles in that namespace, not in the whole cluster
+  pemdas bundle shop --crds await                          with the CRDs, for those who apply CRDs apart
   pemdas bundle shop --as kustomize -o deploy/base         and: kubectl apply --server-side -k deploy/base
-  pemdas bundle shop --packed | kubectl apply -f -         a large one, compressed
+  pemdas bundle shop --packed | kubectl apply -f -         a large blueprint, compressed
   pemdas bundle shop --as helm -o charts/shop --chart-version 1.4.0
 
 Exit status: 0 packed, 1 errors in the blueprint, or it says too little, 2 it could not be read or written."
 )]
 pub(super) struct Pack {
     /// The blueprint: a directory with a main.ncl, an .ncl file, a manifest with a ConfigMap, or - for standard input
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", default_value = ".")]
     path: PathBuf,
-    /// What to make of it
+    /// The form of the bundle
     #[arg(long = "as", value_enum, default_value_t, value_name = "FORM")]
     form: Form,
     /// Where to write: a file for yaml, a directory for the others; without it, yaml goes to standard output
     #[arg(long, short, value_name = "FILE|DIR", required_if_eq_any([("form", "kustomize"), ("form", "helm")]))]
     output: Option<PathBuf>,
-    /// Write over files that are there
+    /// Overwrite existing files
     #[arg(long, requires = "output")]
     force: bool,
-    /// Who makes the definitions of the blueprint's kinds: whoever applies the bundle (await), or Pemdas as the account of the
-    /// blueprint (create)
-    #[arg(long, value_enum, default_value_t = rbac::Crds::Await, value_name = "WHO")]
+    /// Who creates the CRDs of the blueprint's kinds; with `await` they are part of the bundle
+    #[arg(long, value_enum, default_value_t, value_name = "WHO")]
     crds: rbac::Crds,
-    /// Compress the files (gzip, under `binaryData`) also where a ConfigMap, which holds 1 MiB, has room for them as they are
+    /// Compress the files (gzip, under `binaryData`), also those that a ConfigMap of 1 MiB holds uncompressed
     #[arg(long)]
     packed: bool,
     /// The version of the chart
@@ -129,15 +130,21 @@ impl Pack {
                 terminal::hand_over(&bundle.yaml());
                 Ok(())
             }
-            (Form::Yaml, Some(file)) => files::write(&[(file.clone(), bundle.yaml())], self.force),
-            (Form::Kustomize, Some(folder)) => self.store(folder, bundle.kustomize("blueprint/")),
-            (Form::Helm, Some(folder)) => self.store(folder, bundle.helm(&self.chart_version)),
-            (_, None) => return could_not_run("-o says where to write it", None),
+            (Form::Yaml, Some(file)) => files::write(&[(file.clone(), bundle.yaml())], self.force)
+                .map(|()| self.wrote(file, &[], &bundle.whom.name)),
+            (Form::Kustomize, Some(folder)) => {
+                self.store(folder, bundle.kustomize("blueprint/"), &bundle.whom.name)
+            }
+            (Form::Helm, Some(folder)) => {
+                self.store(folder, bundle.helm(&self.chart_version), &bundle.whom.name)
+            }
+            (_, None) => return could_not_run("kustomize and helm need -o DIR", None),
         };
         if let Err(why) = written {
-            let hint = why.ends_with("already").then_some("--force writes over it");
+            let hint = why.ends_with("already exists").then_some("--force writes over it");
             return could_not_run(&why, hint);
         }
+        rbac::warn(&bundle.whom, &bundle.rights, colour);
         if bundle.size() > MAX_COPY {
             terminal::remark(match self.form {
                 Form::Helm => {
@@ -173,8 +180,21 @@ impl Pack {
         })
     }
 
-    fn store(&self, folder: &Path, made: Files) -> Result<(), String> {
+    fn store(&self, folder: &Path, made: Files, release: &str) -> Result<(), String> {
+        let names: Vec<String> = made.keys().cloned().collect();
         let made: Vec<_> = made.into_iter().map(|(name, text)| (folder.join(name), text)).collect();
-        files::write(&made, self.force)
+        files::write(&made, self.force).map(|()| self.wrote(folder, &names, release))
+    }
+
+    /// Says what was written where, and what applies it.
+    fn wrote(&self, target: &Path, files: &[String], release: &str) {
+        let place = target.display();
+        let apply = match self.form {
+            Form::Yaml => format!("kubectl apply --server-side -f {place}"),
+            Form::Kustomize => format!("kubectl apply --server-side -k {place}"),
+            Form::Helm => format!("helm upgrade --install {release} {place}"),
+        };
+        let files = if files.is_empty() { String::new() } else { format!(": {}", files.join(", ")) };
+        terminal::remark(&format!("wrote {place}{files}\nnext: {apply}\n"));
     }
 }

@@ -39,14 +39,14 @@ impl NotAsked {
     }
 }
 
-/// Where in a cluster is looked
+/// Which part of a cluster is read
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Cluster")]
 pub(super) struct Reading {
     /// The namespace to look in, instead of the context's
     #[arg(long, short, value_name = "NAMESPACE", add = complete::namespaces())]
     pub(super) namespace: Option<String>,
-    /// The namespace of the operator, which keeps the key of its digests there
+    /// The namespace of the operator, which holds its Lease and its keys
     #[arg(long, value_name = "NAMESPACE", env = "PEMDAS_NAMESPACE", default_value = "pemdas-system")]
     operator_namespace: String,
     #[command(flatten)]

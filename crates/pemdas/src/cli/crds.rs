@@ -20,23 +20,23 @@ use crate::{
 pub(crate) use against::Compared;
 use against::{Against, Others};
 
-/// Draft the CustomResourceDefinitions of a blueprint's kinds from their contracts
+/// Print the CRDs of a blueprint's kinds, drafted from their contracts
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 drafted, 1 errors in the blueprint or a breaking change without a new version, 2 something could not be read."
+    after_help = "Exit status: 0 drafted, 1 errors in the blueprint or a breaking change without a new version, 2 something cannot be read."
 )]
 pub(super) struct Crds {
     /// The blueprint: a directory with a main.ncl, an .ncl file, a manifest with ConfigMaps, or - for standard input
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", default_value = ".")]
     path: PathBuf,
     /// The form of the output
     #[arg(short, long, value_enum)]
     output: Option<Format>,
-    /// Compare with definitions that exist: which changes are safe, which need a new version, a conversion, a new kind.
-    /// The word `cluster` means those that the cluster has now (a file of that name is ./cluster)
+    /// Compare with existing CRDs: which changes are safe, and which need a new version, a conversion or a new kind. `cluster`
+    /// means the CRDs of the cluster (a file of that name is ./cluster)
     #[arg(long, value_name = "FILE|cluster", value_parser = |said: &str| Ok::<_, String>(Against::from(said)))]
     against: Option<Against>,
-    /// Report field by field what only the contract checks, and with --against what only the given definition does
+    /// Report field by field what only the contract checks, and with --against, what only the given CRD checks
     #[arg(long)]
     gap: bool,
     /// Leave out the advice on the design of the kinds
@@ -48,10 +48,12 @@ pub(super) struct Crds {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Definitions to apply; reports as text
+    /// CRDs to apply; reports as text
     Yaml,
     /// For programs
     Json,
+    /// One TYPE/NAME a line, as kubectl prints and reads it; reports as text
+    Name,
 }
 
 /// A blueprint and what its kinds become.
@@ -125,6 +127,7 @@ impl Crds {
             (false, true) if json => render::crds::changes_json(compared),
             (false, true) => render::crds::changes_text(compared),
             (false, false) if json => render::crds::definitions_json(definitions),
+            (false, false) if self.output == Some(Format::Name) => render::names(definitions),
             (false, false) => render::crds::definitions_yaml(definitions),
         }
     }

@@ -1,25 +1,29 @@
 //! `pemdas explain`: why is this where it is.
 
 use clap::{Args, ValueEnum};
+use pemdas_core::world::ObjectKey;
 use serde_json::Value;
 
 use super::{
-    Outcome,
+    Outcome, check,
     cluster::{Reading, not_answered},
     complete, could_not_run,
+    progress::Still,
 };
 use crate::{
     explain::{self, Explained, Explainer, State},
     live::Lost,
     operate::Workers,
+    pages, render,
     terminal::{self, Colour},
 };
 
-/// Explain why an instance, or an object of one, is where it is: the chain of waits to its root cause
+/// Explain why an instance, or one of its objects, is in its state: the chain of waits down to the root cause
 ///
-/// Asks the cluster with your own rights and runs the same engine as the operator on what it sees; nothing is written. Of an
-/// object that an instance made it tells which instance and node, why it is there, what it waits for and what waits for it. Of a
-/// ConfigMap that is a blueprint it tells what the operator says of it. Without a name it lists the instances of a kind.
+/// Reads the cluster with your own permissions and runs the operator's engine on what it finds. It writes nothing. For an object of
+/// an instance, it shows the instance and the node, why the object exists, what it waits for, and what waits for it. For the
+/// ConfigMap of a blueprint, it shows what the operator reports. Without a name, it lists the instances of a kind. For a diagnostic
+/// code, such as PM0104, it prints the page of the code and needs no cluster.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 ready, 1 not ready, 2 nothing could be explained.",
@@ -27,19 +31,20 @@ use crate::{
 Examples:
   pemdas explain foo/one                 an instance of the kind Foo in the context's namespace
   pemdas explain deploy/web -n shop      a Deployment that an instance made
-  pemdas explain foo -A                  all instances of a kind, and how they are
-  pemdas explain cm/my-blueprint         a blueprint: problems, missing rights, rollout
+  pemdas explain foo -A                  all instances of a kind, and their states
+  pemdas explain cm/my-blueprint         a blueprint: problems, missing permissions, rollout
+  pemdas explain PM0104                  a diagnostic code
 
 Exit status: 0 ready, 1 not ready, 2 nothing could be explained."
 )]
 pub(super) struct Explain {
-    /// What to explain: KIND/NAME, or KIND NAME, or KIND for a list; kinds as kubectl takes them
-    #[arg(value_name = "KIND[/NAME]", required = true, num_args = 1..=2, add = complete::objects())]
+    /// What to explain: KIND/NAME, KIND NAME, KIND for a list, or a diagnostic code; kinds are named as for kubectl
+    #[arg(value_name = "KIND[/NAME]|CODE", required = true, num_args = 1..=2, add = complete::objects())]
     what: Vec<String>,
     /// The instances of all namespaces
     #[arg(long, short = 'A')]
     all_namespaces: bool,
-    /// How many instances a list has at most
+    /// The most instances that a list shows
     #[arg(long, value_name = "COUNT", default_value_t = 500)]
     limit: usize,
     /// The form of the output
@@ -59,12 +64,20 @@ pub(super) enum Format {
     Json,
     /// For programs and people
     Yaml,
+    /// One TYPE/NAME a line, as kubectl prints and reads it
+    Name,
 }
 
 impl Format {
-    /// Prints a document, or the text.
-    pub(super) fn say(self, document: impl FnOnce() -> Value, text: impl FnOnce() -> String) {
+    /// Prints a document, the text, or the names of objects.
+    pub(super) fn say(
+        self,
+        document: impl FnOnce() -> Value,
+        text: impl FnOnce() -> String,
+        names: impl FnOnce() -> Vec<ObjectKey>,
+    ) {
         match self {
+            Self::Name => terminal::hand_over(&names().iter().map(named).collect::<String>()),
             Self::Text => terminal::say(&text()),
             Self::Json => terminal::hand_over(&format!("{:#}\n", document())),
             Self::Yaml => {
@@ -76,8 +89,18 @@ impl Format {
     }
 }
 
+/// An object as kubectl names it in a line of its own.
+fn named(key: &ObjectKey) -> String {
+    render::object_name(&key.kind.kind, &key.kind.group, &key.name)
+}
+
 impl Explain {
     pub(super) fn run(&self, colour: Colour) -> Outcome {
+        if let [code] = self.what.as_slice()
+            && pages::is_code(code)
+        {
+            return check::explain(code);
+        }
         let (kind, name) = match self.words() {
             Ok(words) => words,
             Err(outcome) => return outcome,
@@ -93,12 +116,16 @@ impl Explain {
         let explainer = Explainer::new(&session, workers);
         let (now, coloured) = (session.now(), colour.on_stdout());
         let Some(name) = name else {
-            return match explainer.list(&kind, self.all_namespaces, self.limit) {
+            let still = Still::says("reading the cluster", colour);
+            let listed = explainer.list(&kind, self.all_namespaces, self.limit);
+            drop(still);
+            return match listed {
                 Err(lost) => told(&lost),
                 Ok((all, more)) => {
                     self.output.say(
                         || explain::json::listed(&all, more),
                         || explain::text::listed(&all, more, self.all_namespaces, now, coloured),
+                        || all.iter().map(|it| it.root.clone()).collect(),
                     );
                     if all.iter().all(|it| it.state == State::Ready) {
                         Outcome::Clean
@@ -108,11 +135,17 @@ impl Explain {
                 }
             };
         };
-        match explainer.object(&kind, &name) {
+        let still = Still::says("reading the cluster", colour);
+        let explained = explainer.object(&kind, &name);
+        drop(still);
+        match explained {
             Err(lost) => told(&lost),
             Ok(all) => {
-                self.output
-                    .say(|| explain::json::explained(&all), || explain::text::explained(&all, now, coloured));
+                self.output.say(
+                    || explain::json::explained(&all),
+                    || explain::text::explained(&all, now, coloured),
+                    || all.iter().map(|it| it.about().clone()).collect(),
+                );
                 if all.iter().all(is_well) { Outcome::Clean } else { Outcome::Problems }
             }
         }

@@ -8,7 +8,7 @@ use clap_complete::{Shell, env::Shells};
 use super::{Arguments, Outcome, complete::ASKED, could_not_run};
 use crate::terminal;
 
-/// Print what a shell loads to complete commands, with the names that the cluster has
+/// Print the completion script of a shell; it completes names from the cluster, too
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -43,7 +43,7 @@ impl Completions {
 /// Write the manual pages into a folder
 #[derive(Debug, Args)]
 pub(super) struct Man {
-    /// The folder; it is made if it is missing
+    /// The folder; it is created if it does not exist
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
 }

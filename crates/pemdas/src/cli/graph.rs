@@ -15,22 +15,22 @@ use crate::{
     terminal::{self, Colour},
 };
 
-/// Draw both graphs of a blueprint: what is needed, and what comes after what
+/// Draw both graphs of a blueprint: what needs what, and what comes after what
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 drawn, 1 drawn or not, with errors in the blueprint (on standard error), 2 it could not be read, or there is no plan of the instance."
+    after_help = "Exit status: 0 drawn, 1 the blueprint has errors (on standard error), 2 it cannot be read, or the instance has no plan."
 )]
 pub(super) struct Graph {
     /// The blueprint: a directory with a main.ncl, an .ncl file, a manifest with a ConfigMap, or - for standard input
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", default_value = ".")]
     path: PathBuf,
     /// The form of the output
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
-    /// Only what is needed
+    /// Only the Also graph: what needs what
     #[arg(long, conflicts_with = "sequence")]
     also: bool,
-    /// Only what comes after what
+    /// Only the Sequence graph: what comes after what
     #[arg(long)]
     sequence: bool,
     #[command(flatten)]

@@ -149,7 +149,7 @@ impl Import {
             Some(target) => match import::store(&imported, target, self.force) {
                 Ok(stored) => Some(stored),
                 Err(why) => {
-                    let hint = why.ends_with("already").then_some("--force writes over it");
+                    let hint = why.ends_with("already exists").then_some("--force writes over it");
                     return could_not_run(&why, hint);
                 }
             },

@@ -25,9 +25,9 @@ use crate::{
     terminal::{self, Colour},
 };
 
-/// Begin a blueprint in a directory: from a template, with a sample, scenarios, its roles, a kustomization and settings for editors
+/// Create a blueprint in a directory from a template, with a sample, scenarios, roles, a kustomization and editor settings
 ///
-/// What is written passes `pemdas check` and `pemdas test` as it is. Without --template, whoever sits at the terminal is asked.
+/// The new blueprint passes `pemdas check` and `pemdas test`. Without --template, init asks at the terminal.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 written, 2 nothing was written.",
@@ -41,19 +41,19 @@ Examples:
 Exit status: 0 written, 2 nothing was written."
 )]
 pub(super) struct Init {
-    /// The directory; it is made if it is missing
+    /// The directory; init creates it if it does not exist
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// What to begin with
+    /// The template
     #[arg(long, short, value_enum)]
     template: Option<Template>,
-    /// The name of the blueprint; without it, that of the directory
+    /// The name of the blueprint; without it, the name of the directory
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<String>,
-    /// The kind; without it, made from the name
+    /// The kind; without it, derived from the name
     #[arg(long, value_name = "KIND", value_parser = kind)]
     kind: Option<String>,
-    /// The API group of the kind, or of the label that chooses objects; without it, example.com
+    /// The API group of the kind, or of the label that selects objects; without it, example.com
     #[arg(long, value_name = "GROUP", value_parser = group)]
     group: Option<String>,
 }

@@ -13,6 +13,7 @@ mod import;
 mod init;
 mod orphans;
 mod plan;
+mod progress;
 mod rbac;
 mod reseal;
 mod run;
@@ -107,7 +108,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Graph(graph) => graph.run(arguments.color),
         Command::Import(import) => import.run(arguments.color),
         Command::Init(init) => init.run(arguments.color),
-        Command::Orphans(orphans) => orphans.run(),
+        Command::Orphans(orphans) => orphans.run(arguments.color),
         Command::Run(run) => run.run(arguments.color),
         Command::Plan(plan) => plan.run(arguments.color),
         Command::Test(test) => test.run(arguments.color),

@@ -9,41 +9,42 @@ use super::{
     cluster::Reading,
     complete, could_not_run,
     explain::{Format, told},
+    progress::Still,
 };
 use crate::{
     live::Session,
     orphans::{self, Found, Orphan},
-    terminal,
+    terminal::{self, Colour},
 };
 
-/// Find objects that are left of instances that are gone, and delete them on request
+/// Find objects whose instance no longer exists, and delete them on request
 ///
-/// An object that Pemdas made is deleted with its instance. It is left where somebody took the finalizer off the root by hand, or
-/// restored a part of a backup. Asks the cluster with your own permissions. Objects are deleted only with --delete, and only those
-/// whose claim Pemdas wrote: that takes permission to read the Secret pemdas-seal of the operator.
+/// Pemdas deletes the objects of an instance with the instance. Objects stay behind if somebody removes the finalizer of the root by
+/// hand, or restores a part of a backup. This command reads the cluster with your own permissions. It deletes objects only with
+/// --delete, and only those whose claim Pemdas wrote: that takes permission to read the Secret pemdas-seal of the operator.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 nothing is left, 1 something is left, 2 the cluster could not be asked, or not all could be deleted.",
+    after_help = "Exit status: 0 no orphans are left, 1 orphans are left, 2 the cluster does not answer, or refuses a deletion.",
     after_long_help = "\
 Examples:
   pemdas orphans                        in the context's namespace
-  pemdas orphans -A                     in all namespaces, and objects without one
+  pemdas orphans -A                     in all namespaces, and cluster-scoped objects
   pemdas orphans deployments -n shop    of one kind
-  pemdas orphans -A --delete            asks, then deletes them
+  pemdas orphans -A --delete            asks for confirmation, then deletes them
 
-Exit status: 0 nothing is left, 1 something is left, 2 the cluster could not be asked, or not all could be deleted."
+Exit status: 0 no orphans are left, 1 orphans are left, 2 the cluster does not answer, or refuses a deletion."
 )]
 pub(super) struct Orphans {
     /// Only objects of these kinds, named as for kubectl
     #[arg(value_name = "KIND", add = complete::kinds())]
     kinds: Vec<String>,
-    /// In all namespaces, and objects without a namespace
+    /// In all namespaces, and cluster-scoped objects
     #[arg(long, short = 'A', conflicts_with = "namespace")]
     all_namespaces: bool,
-    /// Delete them, after a question
+    /// Delete them, after you confirm
     #[arg(long)]
     delete: bool,
-    /// With --delete: do not ask
+    /// With --delete: do not ask for confirmation
     #[arg(long, short, requires = "delete")]
     yes: bool,
     /// The form of the output
@@ -54,16 +55,23 @@ pub(super) struct Orphans {
 }
 
 impl Orphans {
-    pub(super) fn run(&self) -> Outcome {
+    pub(super) fn run(&self, colour: Colour) -> Outcome {
         let session = match self.reading.session() {
             Ok(session) => session,
             Err(outcome) => return outcome,
         };
-        let found = match orphans::find(&session, &self.kinds, self.all_namespaces) {
+        let still = Still::says("reading the objects of the cluster", colour);
+        let found = orphans::find(&session, &self.kinds, self.all_namespaces);
+        drop(still);
+        let found = match found {
             Ok(found) => found,
             Err(lost) => return told(&lost),
         };
-        self.output.say(|| orphans::json::found(&found), || orphans::text::found(&found));
+        self.output.say(
+            || orphans::json::found(&found),
+            || orphans::text::found(&found),
+            || found.orphans.iter().map(|it| it.live.key.clone()).collect(),
+        );
         if found.orphans.is_empty() {
             return Outcome::Clean;
         }

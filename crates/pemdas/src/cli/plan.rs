@@ -11,6 +11,7 @@ use super::{
     complete, could_not_run,
     explain::{Format, told},
     one_blueprint,
+    progress::Still,
 };
 use crate::{
     import,
@@ -23,47 +24,47 @@ use crate::{
     terminal::{self, Colour},
 };
 
-/// Show what would happen to an instance: the rounds, what acts in each, what waits for what, and a diff
+/// Show what would happen to an instance: the rounds, what each does, what waits for what, and a diff
 ///
-/// From files: give the instance, and perhaps what else there is. In a cluster: name an instance as KIND/NAME, or give a file and
-/// --live, or ask for the whole --fleet when a blueprint changes. The cluster is read with your own rights, and nothing is written.
+/// From files: give the instance, and perhaps what else exists. In a cluster: name an instance as KIND/NAME, or give a file and
+/// --live, or plan the whole --fleet when a blueprint changes. Plan reads the cluster with your own permissions and writes nothing.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 nothing to do, 1 something would be done, 2 no plan could be made.",
+    after_help = "Exit status: 0 planned, 1 with --exit-code: something would change, 2 no plan could be made.",
     after_long_help = "\
 Examples:
-  pemdas plan . --instance sample.yaml             from files alone
+  pemdas plan --instance sample.yaml               this folder's blueprint, from files alone
   pemdas plan . --instance sample.yaml --live      the file applied to the cluster as it is
   pemdas plan . --instance foo/one -n shop         the instance that the cluster has, under this blueprint
   pemdas plan cm/foo --instance foo/one            the same, under the blueprint that the cluster has
-  pemdas plan . --fleet                            every instance: how many would change, and which
-  pemdas plan . --instance foo/one --delete        what its deletion would do
+  pemdas plan --fleet                              every instance: how many would change, and which
+  pemdas plan --instance foo/one --delete          what its deletion would do
 
-Exit status: 0 nothing to do, 1 something would be done, 2 no plan could be made."
+Exit status: 0 planned, 1 with --exit-code: something would change, 2 no plan could be made."
 )]
 pub(super) struct Plan {
     /// The blueprint: a directory with a main.ncl, an .ncl file, a manifest with a ConfigMap, - for standard input, or cm/NAME
     /// for one that the cluster has
-    #[arg(value_name = "PATH", add = complete::files_or_objects())]
+    #[arg(value_name = "PATH", default_value = ".", add = complete::files_or_objects())]
     path: PathBuf,
     #[command(flatten)]
     of: Of,
-    /// Plan against the cluster: what is there is asked of it
+    /// Plan against the objects that the cluster has
     #[arg(long, conflicts_with = "observed")]
     live: bool,
-    /// Plan all instances that the cluster has, in all namespaces unless one is given
+    /// Plan all instances of the cluster, in all namespaces or in the given one
     #[arg(long, conflicts_with_all = ["observed", "instance"])]
     fleet: bool,
-    /// With --fleet: the instances of all namespaces, also where one is given
+    /// With --fleet: the instances of all namespaces, even if -n is given
     #[arg(short = 'A', long, requires = "fleet")]
     all_namespaces: bool,
     /// Plan the deletion of the instance
     #[arg(long, conflicts_with = "fleet")]
     delete: bool,
-    /// The ConfigMap that the blueprint is, or will be; without it, the one whose roots are of the same kind
+    /// The ConfigMap that holds the blueprint, or will hold it; without it, the one with roots of the same kind
     #[arg(long, value_name = "[NAMESPACE/]NAME")]
     configmap: Option<String>,
-    /// How many instances of a fleet are named at most
+    /// The most instances of a fleet that are named
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     limit: usize,
     /// The form of the output
@@ -72,6 +73,9 @@ pub(super) struct Plan {
     /// Leave out the diffs
     #[arg(long)]
     summary: bool,
+    /// Exit with 1 if something would change, as `kubectl diff` does
+    #[arg(long)]
+    exit_code: bool,
     #[command(flatten)]
     reading: Reading,
 }
@@ -79,12 +83,23 @@ pub(super) struct Plan {
 /// Which instance is planned, and from where.
 #[derive(Debug, Args)]
 pub(super) struct Of {
-    /// The instance: a YAML or JSON file with the object that is the root, or - for standard input; `plan` also takes KIND/NAME
+    /// The instance: a YAML or JSON file with the root object, or - for standard input; `plan` also takes KIND/NAME
     #[arg(long, value_name = "FILE", add = complete::files_or_objects())]
     pub(super) instance: Option<PathBuf>,
-    /// What is in the cluster: a folder of YAML and JSON files, or one; without it, nothing is
+    /// The objects of the cluster: a folder of YAML and JSON files, or one file; without it, the cluster is empty
     #[arg(long, value_name = "DIR")]
     pub(super) observed: Option<PathBuf>,
+}
+
+/// What was made in a cluster.
+enum Made {
+    /// The plan of one instance, to be shown.
+    One(Box<Planned>),
+    /// A plan of all instances, which was shown.
+    Fleet {
+        /// Whether nothing would change.
+        is_idle: bool,
+    },
 }
 
 impl Plan {
@@ -97,11 +112,12 @@ impl Plan {
                 return could_not_run("a plan is made from files or in a cluster, not both", hint);
             }
             match self.in_cluster(named.as_ref(), of_cluster.map(|(_, name)| name), colour) {
-                Ok(Some(planned)) => Ok(planned),
-                Ok(None) => return Outcome::Clean,
+                Ok(Made::One(planned)) => Ok(*planned),
+                Ok(Made::Fleet { is_idle }) => return self.outcome(is_idle),
                 Err(outcome) => Err(outcome),
             }
         } else {
+            let _still = Still::says("planning", colour);
             planned(&self.path, &self.of, self.delete, colour)
         };
         match planned {
@@ -110,19 +126,24 @@ impl Plan {
                 self.output.say(
                     || plan::json::plan(&planned),
                     || plan::text::plan(&planned, !self.summary, colour.on_stdout()),
+                    || plan::words::written(&planned.plan),
                 );
-                if planned.plan.is_idle() { Outcome::Clean } else { Outcome::Problems }
+                self.outcome(planned.plan.is_idle())
             }
         }
     }
 
-    /// A plan in a cluster; nothing if there is no instance to speak of.
+    fn outcome(&self, is_idle: bool) -> Outcome {
+        if self.exit_code && !is_idle { Outcome::Problems } else { Outcome::Clean }
+    }
+
+    /// A plan in a cluster.
     fn in_cluster(
         &self,
         named: Option<&(String, String)>,
         blueprint: Option<String>,
         colour: Colour,
-    ) -> Result<Option<Planned>, Outcome> {
+    ) -> Result<Made, Outcome> {
         let session = self.reading.session()?;
         let workers = Workers::new()
             .map_err(|why| could_not_run(&format!("this program cannot find itself: {why}"), None))?;
@@ -138,10 +159,12 @@ impl Plan {
         if self.fleet {
             return self.whole_fleet(&mut live, &session, colour);
         }
+        let still = Still::says("reading the cluster", colour);
         let made = match named {
             Some((kind, name)) => live.named(kind, name, self.delete),
             None => live.file(self.of.instance.as_deref(), self.delete),
         };
+        drop(still);
         let played = made.map_err(|lost| match lost {
             plan::live::NoPlan::Lost(lost) => told(&lost),
             plan::live::NoPlan::Problems(problems) => {
@@ -150,15 +173,10 @@ impl Plan {
                 Outcome::CouldNotRun
             }
         })?;
-        Ok(Some(played.of(live.into_checked())))
+        Ok(Made::One(Box::new(played.of(live.into_checked()))))
     }
 
-    fn whole_fleet(
-        &self,
-        live: &mut Live<'_>,
-        session: &Session,
-        colour: Colour,
-    ) -> Result<Option<Planned>, Outcome> {
+    fn whole_fleet(&self, live: &mut Live<'_>, session: &Session, colour: Colour) -> Result<Made, Outcome> {
         let one = self.reading.namespace.is_some() && !self.all_namespaces;
         let namespace = one.then(|| session.namespace());
         let fleet = live.fleet(namespace, |done, total| {
@@ -173,8 +191,9 @@ impl Plan {
         self.output.say(
             || plan::fleet::document(&fleet, self.limit.max(10_000)),
             || plan::fleet::text(&fleet, self.limit, !self.summary, colour.on_stdout()),
+            || fleet.changing(),
         );
-        if fleet.is_idle() { Ok(None) } else { Err(Outcome::Problems) }
+        Ok(Made::Fleet { is_idle: fleet.is_idle() })
     }
 }
 

@@ -19,58 +19,68 @@ use crate::{
     load::{self, Checked},
     render,
     roles::{self, Role, Whom},
-    terminal::{self, Colour},
+    terminal::{self, Colour, Style},
 };
 
 /// Write the smallest roles that a blueprint needs, from the blueprint alone
 ///
-/// For the account that the blueprint acts as, and for Pemdas itself, which writes finalizers. Where a name or a namespace is
-/// always the same, only that is allowed.
+/// For the ServiceAccount that the blueprint acts as, and for the operator, which removes finalizers. Objects whose namespace the
+/// blueprint fixes get a Role there; instances may be in any namespace, and need a ClusterRole, unless --only-in names their
+/// namespaces.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 written, 1 errors in the blueprint, or it says too little, 2 it could not be read.",
     after_long_help = "\
 Examples:
-  pemdas rbac shop | kubectl apply -f -
+  pemdas rbac shop --only-in team-a --only-in team-b      Roles in these namespaces, and no ClusterRole for them
+  pemdas rbac shop | kubectl apply -f -                   instances in any namespace: a ClusterRole
   pemdas rbac shop -n live --service-account shop-operator
-  pemdas rbac shop --only-in team-a --only-in team-b      roles in these namespaces, not in the whole cluster
 
 Exit status: 0 written, 1 errors in the blueprint, or it says too little, 2 it could not be read."
 )]
 pub(super) struct Rbac {
     /// The blueprint: a directory with a main.ncl, an .ncl file, a manifest with a ConfigMap, or - for standard input
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", default_value = ".")]
     path: PathBuf,
     /// The form of the output
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
-    /// Who makes the definitions of the blueprint's kinds, as its annotation pemdas.dev/crds says
+    /// Who creates the CRDs of the blueprint's kinds: what the annotation pemdas.dev/crds of its ConfigMap says
     #[arg(long, value_enum, default_value_t, value_name = "WHO")]
     crds: Crds,
     #[command(flatten)]
     wanted: Wanted,
 }
 
-/// What decides on the roles beside the blueprint
+/// What the roles depend on besides the blueprint
 #[derive(Debug, Clone, Args)]
 pub(super) struct Wanted {
     /// The namespace of the blueprint
     #[arg(long, short, value_name = "NAMESPACE", value_parser = name, default_value = "default")]
     namespace: String,
-    /// What its ConfigMap is called; without it, what the blueprint says
+    /// The name of its ConfigMap; without it, the name of the blueprint
     #[arg(long, value_name = "NAME", value_parser = name)]
     name: Option<String>,
-    /// The ServiceAccount that it acts as; without it, one of the same name
+    /// The ServiceAccount that it acts as; without it, one with the name of the ConfigMap
     #[arg(long, value_name = "NAME", value_parser = name)]
     service_account: Option<String>,
-    /// All instances are in this namespace; may be given several times
+    /// Allow instances in this namespace only, by a Role there; may be given several times
     #[arg(long, value_name = "NAMESPACE", value_parser = name)]
     only_in: Vec<String>,
-    /// The account of Pemdas
-    #[arg(long, value_name = "NAMESPACE/NAME", value_parser = account, default_value = "pemdas-system/pemdas")]
-    operator: (String, String),
-    /// How a kind is called in permissions that is neither built in nor the blueprint's own, such as
-    /// Certificate.cert-manager.io=certificates; with /cluster behind it for a kind without namespaces
+    /// The namespace of the operator
+    #[arg(
+        long,
+        value_name = "NAMESPACE",
+        value_parser = name,
+        env = "PEMDAS_NAMESPACE",
+        default_value = "pemdas-system"
+    )]
+    operator_namespace: String,
+    /// The ServiceAccount of the operator
+    #[arg(long, value_name = "NAME", value_parser = name, default_value = "pemdas")]
+    operator_service_account: String,
+    /// The resource of a kind that is neither built in nor the blueprint's own, such as
+    /// Certificate.cert-manager.io=certificates; a cluster-scoped kind ends in /cluster
     #[arg(long, value_name = "KIND.GROUP=RESOURCE", value_parser = resource)]
     resource: Vec<((String, String), Served)>,
 }
@@ -82,17 +92,19 @@ enum Format {
     Yaml,
     /// For programs
     Json,
+    /// One TYPE/NAME a line, as kubectl prints and reads it
+    Name,
 }
 
-/// Who makes definitions.
+/// Who creates CRDs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum Crds {
-    /// Pemdas, as the account of the blueprint
+    /// The operator, as the ServiceAccount of the blueprint
     #[default]
     Create,
-    /// Somebody else
+    /// You: `bundle` packs them, `pemdas crds` prints them
     Await,
-    /// Somebody else, from the blueprint's ConfigMap
+    /// You: the operator writes them into the annotation pemdas.dev/definitions of the ConfigMap
     Publish,
 }
 
@@ -104,11 +116,6 @@ impl Crds {
             Self::Publish => Policy::Publish,
         }
     }
-}
-
-fn account(text: &str) -> Result<(String, String), String> {
-    let (namespace, name) = text.split_once('/').ok_or("an account is NAMESPACE/NAME")?;
-    Ok((self::name(namespace)?, self::name(name)?))
 }
 
 fn resource(text: &str) -> Result<((String, String), Served), String> {
@@ -144,7 +151,8 @@ impl Default for Wanted {
             name: None,
             service_account: None,
             only_in: Vec::new(),
-            operator: ("pemdas-system".to_owned(), "pemdas".to_owned()),
+            operator_namespace: "pemdas-system".to_owned(),
+            operator_service_account: "pemdas".to_owned(),
             resource: Vec::new(),
         }
     }
@@ -195,7 +203,7 @@ impl Wanted {
             name,
             namespace: self.namespace.clone(),
             only_in: self.only_in.iter().cloned().collect::<BTreeSet<_>>(),
-            operator: self.operator.clone(),
+            operator: (self.operator_namespace.clone(), self.operator_service_account.clone()),
         })
     }
 }
@@ -220,9 +228,30 @@ impl Rbac {
         terminal::hand_over(&match self.output {
             Format::Yaml => roles::text::manifest(&whom, blueprint, &roles),
             Format::Json => list(&whom, &roles),
+            Format::Name => render::names(&whom.objects(&roles)),
         });
+        warn(&whom, &rights, colour);
         Outcome::Clean
     }
+}
+
+/// Says what somebody who only applies the roles should know: that they grant Secrets in the whole cluster.
+pub(super) fn warn(whom: &Whom, rights: &Rights, colour: Colour) {
+    let nodes = whom.with_all_secrets(rights);
+    if nodes.is_empty() {
+        return;
+    }
+    let style = Style { colour: colour.on_stderr() };
+    let message = format!(
+        "{}: ServiceAccount {}/{} may read Secrets in every namespace, for {}",
+        style.paint("1;33", "warning"),
+        whom.namespace,
+        whom.account,
+        nodes.join(", "),
+    );
+    let hint =
+        "--only-in NAMESPACE writes Roles in the namespaces of the instances, in place of a ClusterRole";
+    terminal::remark(&format!("{message}\n\nhint: {hint}\n"));
 }
 
 fn list(whom: &Whom, roles: &[Role]) -> String {

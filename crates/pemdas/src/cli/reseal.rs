@@ -15,20 +15,20 @@ use crate::terminal;
 /// How often it is looked how far the operator is.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Seal with the new key what an older key sealed, so that the older key can be deleted
+/// Seal ledgers with the newest key, so that you can delete an older one
 ///
-/// Asks the operator, which alone reads the keys, by the annotation pemdas.dev/reseal on each blueprint in turn, and shows how far it is. The
-/// operator takes four instances at a time. Nothing changes but seals. The command can be stopped and started again at any time.
+/// Only the operator reads the keys. The command asks it by the annotation pemdas.dev/reseal on each blueprint in turn, and shows the
+/// progress. The operator takes four instances at a time, and changes only seals. You can stop and restart the command at any time.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 everything is sealed with the new key, 1 something is not yet, 2 nobody could be asked.",
+    after_help = "Exit status: 0 everything is sealed with the new key, 1 something is not yet, 2 no operator answers.",
     after_long_help = "\
 Examples:
   pemdas reseal                   all blueprints that you may see
   pemdas reseal -n shop           the blueprints of a namespace
   pemdas reseal web -n shop       one blueprint
 
-Exit status: 0 everything is sealed with the new key, 1 something is not yet, 2 nobody could be asked."
+Exit status: 0 everything is sealed with the new key, 1 something is not yet, 2 no operator answers."
 )]
 pub(super) struct Reseal {
     /// The blueprints, by the names of their ConfigMaps; all of them without a name
@@ -37,7 +37,7 @@ pub(super) struct Reseal {
     /// Only blueprints of this namespace
     #[arg(long, short, value_name = "NAMESPACE", add = complete::namespaces())]
     namespace: Option<String>,
-    /// How many seconds it may take until an operator answers
+    /// How many seconds to wait for an operator
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     patience: u64,
     #[command(flatten)]

@@ -27,49 +27,55 @@ use crate::{
 
 /// Run the operator: reconcile every blueprint of the cluster
 ///
-/// Watches ConfigMaps with the label pemdas.dev/blueprint, in all namespaces or in those given, and does what they say:
-/// in a cluster as the pod's ServiceAccount, elsewhere as the user of the kubeconfig. What a blueprint asks for is done
-/// as a ServiceAccount of its namespace, named by the annotation pemdas.dev/service-account. It stops gracefully on
-/// SIGTERM or SIGINT. The log goes to standard error; RUST_LOG chooses how much of it.
+/// The operator watches ConfigMaps with the label pemdas.dev/blueprint, in all namespaces or in the given ones. In a cluster it runs
+/// as the pod's ServiceAccount, elsewhere as the user of the kubeconfig. For each blueprint it acts as a ServiceAccount of the
+/// blueprint's namespace, named by the annotation pemdas.dev/service-account. It stops gracefully on SIGTERM or SIGINT. It logs to
+/// standard error; RUST_LOG sets the level.
 #[derive(Debug, Args)]
 pub(super) struct Run {
     /// Only blueprints of this namespace; may be given several times
     #[arg(long = "namespace", short, value_name = "NAMESPACE")]
     namespaces: Vec<String>,
-    /// The namespace in which the operator keeps what is its own: its Lease and its key
-    #[arg(long, value_name = "NAMESPACE", env = "PEMDAS_NAMESPACE", default_value = "pemdas-system")]
-    own_namespace: String,
-    /// How many seconds pass before it is asked again what an account may see of a watch that it shares
+    /// The namespace of the operator, which holds its Lease and its keys
+    #[arg(
+        long,
+        alias = "own-namespace",
+        value_name = "NAMESPACE",
+        env = "PEMDAS_NAMESPACE",
+        default_value = "pemdas-system"
+    )]
+    operator_namespace: String,
+    /// How many seconds the operator trusts its last check of what an account may see of a shared watch
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     recheck: u64,
-    /// Lead without a Lease: only where no other copy can run
+    /// Lead without a Lease: only if no other replica can run
     #[arg(long)]
     alone: bool,
     /// Serve /healthz, /readyz and /metrics at this address
     #[arg(long, value_name = "ADDRESS:PORT", env = "PEMDAS_LISTEN")]
     listen: Option<SocketAddr>,
-    /// How many seconds pass between two questions to a Service whose response is a status
+    /// How many seconds pass between two requests to a Service whose response is a status
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3600))]
     report_every: u64,
-    /// How many workers evaluate blueprints; those of one namespace have at most all but one of them
+    /// How many workers evaluate blueprints; one of them is always free for other namespaces
     #[arg(long, value_name = "COUNT", default_value_t = WORKERS as u64, value_parser = clap::value_parser!(u64).range(1..=64))]
     workers: u64,
-    /// How many blueprints of one namespace are read; what is more is told PM0018
+    /// How many blueprints of one namespace the operator reads; the others report PM0018
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().blueprints as u64, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     blueprints_each: u64,
-    /// How many MiB the blueprints of one namespace may have together
+    /// How many MiB all blueprints of one namespace may have together
     #[arg(long, value_name = "MIB", default_value_t = (Limits::default().blueprint_bytes >> 20) as u64, value_parser = clap::value_parser!(u64).range(1..=1_024))]
     blueprint_memory_each: u64,
-    /// How many writes are under way at once
+    /// How many writes run at once
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().writes as u64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     writes: u64,
-    /// How many of them may be for the blueprints of one namespace
+    /// How many of these writes may be for the blueprints of one namespace
     #[arg(long, value_name = "COUNT", default_value_t = Limits::default().writes_each as u64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     writes_each: u64,
-    /// Write nothing but reports: see what would be done, and touch nothing
+    /// Write only status reports: see what the operator would do, and change nothing else
     #[arg(long)]
     suspend: bool,
-    /// How the log is written
+    /// The form of the log
     #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
     log_format: LogFormat,
     #[command(flatten)]
@@ -95,10 +101,10 @@ impl Run {
     }
 
     /// An operator for a cluster that nobody else works in: it asks Services often, because there is somebody who looks.
-    pub(super) fn by_itself(cluster: Cluster, own_namespace: &str) -> Self {
+    pub(super) fn by_itself(cluster: Cluster, operator_namespace: &str) -> Self {
         Self {
             namespaces: Vec::new(),
-            own_namespace: own_namespace.to_owned(),
+            operator_namespace: operator_namespace.to_owned(),
             recheck: 300,
             alone: true,
             listen: None,
@@ -142,8 +148,8 @@ impl Run {
                  To give all of that up, create the Secret empty: kubectl create secret generic {name} -n {namespace}"
             ),
             _ => format!(
-                "create the namespace {} first, or name another with --own-namespace",
-                self.own_namespace
+                "create the namespace {} first, or name another with --operator-namespace",
+                self.operator_namespace
             ),
         }
     }
@@ -157,7 +163,7 @@ impl Run {
     ) -> Outcome {
         let client = connection.client;
         let namespaces: BTreeSet<String> = self.namespaces.iter().cloned().collect();
-        let keys = match key::read_or_make(&client, &self.own_namespace, &namespaces).await {
+        let keys = match key::read_or_make(&client, &self.operator_namespace, &namespaces).await {
             Ok(keys) => keys,
             Err(why) => return could_not_run(&why.to_string(), Some(&self.about_keys(&why))),
         };
@@ -172,7 +178,7 @@ impl Run {
             namespaces,
             keys,
             recheck: Duration::from_secs(self.recheck),
-            lease_in: (!self.alone).then(|| self.own_namespace.clone()),
+            lease_in: (!self.alone).then(|| self.operator_namespace.clone()),
             process: process_name(),
             report_every: Duration::from_secs(self.report_every),
             suspended: self.suspend,

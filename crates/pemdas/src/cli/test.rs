@@ -1,29 +1,30 @@
 //! `pemdas test`: the scenarios of blueprints, played by the operator itself on a simulated cluster.
 
-use std::{path::PathBuf, time::Instant};
+use std::{path::PathBuf, sync::Arc, time::Instant};
 
 use clap::{Args, ValueEnum};
 
-use super::{Outcome, could_not_run};
+use super::{Outcome, could_not_run, progress::Still};
 use crate::{
     render,
     terminal::{self, Colour, Style},
     trial::{
         self, Fault, explore,
         gather::{self, Gathered},
+        pace::Pace,
         report::{self, Result as Tried},
         text,
     },
 };
 
-/// Play the scenarios of blueprints: the operator itself, on a simulated cluster, in simulated time
+/// Play the scenarios of blueprints: the real operator on a simulated cluster, in simulated time
 ///
-/// Scenarios are Nickel files in the folder scenarios/ beside a blueprint: what is there, what is done, and what is expected of objects,
-/// of the order of things, and of what people are told. Everything is in this process and on one thread; hours of the cluster take
-/// a moment. The same seed gives the same run to the last request.
+/// Scenarios are Nickel files in the folder scenarios/ beside a blueprint. They say which objects exist, what happens, and what you
+/// expect of objects, of their order, and of reports. Everything runs in this process, on one thread; hours of the cluster take a
+/// moment. The same seed gives the same run, to the last request.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 all passed, 1 one failed, or something is wrong with a scenario or a blueprint, 2 it could not run.",
+    after_help = "Exit status: 0 all passed, 1 one failed, or a scenario or a blueprint has an error, 2 it cannot run.",
     after_long_help = "\
 Examples:
   pemdas test                                  the blueprint in this folder
@@ -49,13 +50,13 @@ A file of scenarios, such as scenarios/life.ncl:
 
 docs/test.md says everything that a scenario can do and expect.
 
-Exit status: 0 all passed, 1 one failed, or something is wrong with a scenario or a blueprint, 2 it could not run."
+Exit status: 0 all passed, 1 one failed, or a scenario or a blueprint has an error, 2 it cannot run."
 )]
 pub(super) struct Test {
     /// The blueprints: folders with a main.ncl and scenarios/, or single files of scenarios
     #[arg(value_name = "BLUEPRINT", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// Only scenarios whose name has this text in it
+    /// Only scenarios whose name contains this text
     #[arg(long, short, value_name = "TEXT")]
     filter: Option<String>,
     /// List the scenarios and play none
@@ -64,25 +65,28 @@ pub(super) struct Test {
     /// The form of the output
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
-    /// From what chance is made: another seed, other names and pauses
+    /// The seed of all random names and delays
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// Spoil one request of the operator, counted from 0: crash-before, crash-after, broken, broken-after, silent, frozen, evaluator-dies, or a status such as 409; may be given several times
+    /// Inject a fault at one request of the operator, counted from 0: crash-before, crash-after, broken, broken-after, silent, frozen,
+    /// evaluator-dies, or a status such as 409; may be given several times
     #[arg(long = "fault", value_name = "NUMBER:WHAT", value_parser = fault)]
     faults: Vec<(usize, Fault)>,
-    /// Play each scenario again and again under faults: the operator dies before and after every request, requests and answers get lost, watches lag
+    /// Play each scenario many times with faults: the operator crashes before and after every request, requests and responses get
+    /// lost, watches lag
     #[arg(long)]
     explore: bool,
-    /// With --explore: only take the change of this step back, counted from 1, and see whether everything is as it was
+    /// With --explore: only undo the change of this step, counted from 1, and check that everything is as before
     #[arg(long, value_name = "STEP", requires = "explore")]
     roll_back: Option<usize>,
-    /// With --explore: with how many seeds
+    /// With --explore: the number of seeds
     #[arg(long, value_name = "N", default_value_t = 1, requires = "explore", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     seeds: u64,
-    /// With --explore: play only one in so many of all runs; another seed, others of them
+    /// With --explore: play only one in N runs; another seed chooses others
     #[arg(long, value_name = "N", default_value_t = 1, requires = "explore", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     share: u64,
-    /// With --explore: how many faults in one run; with 2, all pairs of deaths where there are few writes, and as many other pairs as there are single ones
+    /// With --explore: the number of faults in one run; with 2, all pairs of crashes if there are few writes, and as many other pairs
+    /// as single faults
     #[arg(long, value_name = "D", default_value_t = 1, requires = "explore", value_parser = clap::value_parser!(u8).range(1..=2))]
     depth: u8,
 }
@@ -126,12 +130,12 @@ impl Test {
         }
         let style = Style { colour: colour.on_stdout() };
         if self.explore {
-            return self.explore_all(&all, style);
+            return self.explore_all(&all, colour);
         }
         let began = Instant::now();
         let mut results = Vec::new();
         for gathered in &all {
-            match self.played(gathered, style) {
+            match self.played(gathered, style, colour) {
                 Ok(some) => results.push((&gathered.checked, some)),
                 Err(why) => return could_not_run(&format!("nothing can be run here: {why}"), None),
             }
@@ -166,7 +170,8 @@ impl Test {
         outcome(&all, failed)
     }
 
-    fn explore_all(&self, all: &[Gathered], style: Style) -> Outcome {
+    fn explore_all(&self, all: &[Gathered], colour: Colour) -> Outcome {
+        let style = Style { colour: colour.on_stdout() };
         let plan = explore::Plan {
             seed: self.seed,
             seeds: self.seeds,
@@ -181,7 +186,12 @@ impl Test {
             let Some(bench) = &gathered.bench else { continue };
             terminal::say(&format!("{}\n", style.bold(&bench.name)));
             for script in gathered.scripts.iter().filter(|it| self.wants(&it.title())) {
-                let explored = match explore::explore(bench, script, &plan) {
+                let (pace, title) = (Arc::new(Pace::default()), script.title());
+                let shown = Arc::clone(&pace);
+                let still = Still::counts(move || format!("{title}: {}", shown.said()), colour);
+                let explored = explore::explore(bench, script, &plan, &pace);
+                drop(still);
+                let explored = match explored {
                     Ok(explored) => explored,
                     Err(why) => return could_not_run(&format!("nothing can be run here: {why}"), None),
                 };
@@ -225,7 +235,7 @@ impl Test {
     }
 
     /// Plays the scenarios of a blueprint; each is told as soon as it is over.
-    fn played(&self, gathered: &Gathered, style: Style) -> std::io::Result<Vec<Tried>> {
+    fn played(&self, gathered: &Gathered, style: Style, colour: Colour) -> std::io::Result<Vec<Tried>> {
         let Some(bench) = &gathered.bench else { return Ok(Vec::new()) };
         let wanted: Vec<_> = gathered.scripts.iter().filter(|it| self.wants(&it.title())).collect();
         if self.output == Format::Text && !wanted.is_empty() {
@@ -234,7 +244,9 @@ impl Test {
         let mut results = Vec::new();
         for script in wanted {
             let began = Instant::now();
+            let still = Still::says(format!("plays {}", script.title()), colour);
             let played = trial::play(bench, script, self.seed, self.faults.clone())?;
+            drop(still);
             let (blueprint, script) = (bench.name.clone(), script.clone());
             let result = Tried { blueprint, script, played, took: began.elapsed() };
             if self.output == Format::Text {

@@ -57,11 +57,11 @@ impl Mood {
     pub(crate) fn meaning(self) -> &'static str {
         match self {
             Self::NotNeeded => "not needed",
-            Self::Done => "as it shall be",
+            Self::Done => "as wanted",
             Self::Acts => "is written in this round",
             Self::Goes => "is removed",
             Self::Waits => "waits, for longer than can be foreseen",
-            Self::Stalled => "a human must look",
+            Self::Stalled => "needs attention",
         }
     }
 

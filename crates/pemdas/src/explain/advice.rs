@@ -55,9 +55,9 @@ fn of_reason(instance: &Instance, slot: &Slot, node: &Node, text: &str) -> Optio
         "Failed" | "Cut" if rest.contains("attempt") => {
             format!("look at {object}; when it is mended, try again: {}", annotate("resume=$(date +%s)"))
         }
-        "Failed" => format!("look at {object}: it goes on by itself when it is mended"),
+        "Failed" => format!("look at {object}: it goes on by itself once it is fixed"),
         "Superseded" => format!("wait until {object} has ended, or delete it"),
-        "Error" | "DoesNotSettle" => format!("mend {name} in the blueprint {blueprint}"),
+        "Error" | "DoesNotSettle" => format!("fix {name} in the blueprint {blueprint}"),
         "ClaimInvalid" => {
             format!("delete or rename {object}, or restore its annotation pemdas.dev/claim from a backup")
         }
@@ -71,7 +71,7 @@ fn of_reason(instance: &Instance, slot: &Slot, node: &Node, text: &str) -> Optio
         }
         "Refused" if rest.contains("pemdas.dev/skip-deletion=") => {
             let (_, given_up) = rest.rsplit_once("pemdas.dev/").unwrap_or_default();
-            format!("mend what the refusal names; or leave it: {}", annotate(given_up))
+            format!("fix what the refusal names; or leave it: {}", annotate(given_up))
         }
         "Held" => {
             let entry =
@@ -81,19 +81,19 @@ fn of_reason(instance: &Instance, slot: &Slot, node: &Node, text: &str) -> Optio
         "Refused" | "refused" if rest.starts_with("forbidden") => {
             format!("allow it to the ServiceAccount {account}: {rest}")
         }
-        "Refused" | "refused" => "it is tried again by itself; mend what the refusal names".to_owned(),
+        "Refused" | "refused" => "it is tried again by itself; fix what the refusal names".to_owned(),
         _ if text.contains("may not be listed by this account") => {
             let kind = text.split(' ').next().unwrap_or_default();
             format!("allow the ServiceAccount {account} to get, list and watch {kind}")
         }
         _ if text.contains("there is no kind ") => {
-            "install the definition that is missing; it is picked up then".to_owned()
+            "apply the missing CRD; the operator picks it up".to_owned()
         }
         _ => return None,
     })
 }
 
-/// What can be done about an object that is there already.
+/// What can be done about an object that already exists.
 fn of_existing(node: &str, told: &str, annotate: impl Fn(&str) -> String) -> String {
     match told.split_once("pemdas.dev/reclaim=") {
         Some((_, uid)) => {
@@ -184,7 +184,7 @@ pub(super) fn of_blueprint(name: &str, account: &str, policy: Policy, told: &Val
         );
     }
     if list("problems") > 0 {
-        advice.push(format!("mend the blueprint {name}; `pemdas check` shows the places"));
+        advice.push(format!("fix the blueprint {name}; `pemdas check` shows the places"));
     }
     advice.extend(of_refused(name, told));
     let served = told.get("definitions").and_then(Value::as_object).into_iter().flatten();
@@ -203,7 +203,7 @@ pub(super) fn of_blueprint(name: &str, account: &str, policy: Policy, told: &Val
     }
     if told.pointer("/rollout/paused").is_some_and(|it| !it.is_null()) {
         advice.push(
-            "mend the instance that stalls, or apply a mended blueprint: the rollout goes on by itself"
+            "fix the stalled instance, or apply a corrected blueprint: the rollout goes on by itself"
                 .to_owned(),
         );
     }

@@ -321,7 +321,7 @@ impl<'a> Explainer<'a> {
         instance.nodes = merge::as_told(&status, std::iter::empty(), "");
         instance.state = merge::state(None, &instance.nodes, &status, live.terminating);
         instance.since = merge::since(live, &status, instance.state);
-        instance.notes.push(format!("told from the status of the object, and not computed: {why}"));
+        instance.notes.push(format!("read from the status of the object, not computed: {why}"));
         if let Some(more) = status.pointer("/pemdas/moreNodes").and_then(Value::as_u64) {
             instance.notes.push(format!("the status leaves out {more} more nodes"));
         }

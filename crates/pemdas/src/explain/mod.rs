@@ -41,6 +41,17 @@ pub(crate) enum Explained {
     },
 }
 
+impl Explained {
+    /// The object that it is about: of an object of an instance, that object.
+    pub(crate) fn about(&self) -> &ObjectKey {
+        match self {
+            Self::Instance(it) => it.focus.as_ref().map_or(&it.root, |focus| &focus.object),
+            Self::Blueprint(it) => &it.object,
+            Self::Nobodys { object, .. } => object,
+        }
+    }
+}
+
 /// What the operator tells of a blueprint.
 pub(crate) struct Blueprint {
     /// Its ConfigMap.

@@ -95,7 +95,7 @@ fn facts(instance: &Instance, style: Style, out: &mut String) {
         let why = match (focus.needed, focus.path.is_empty()) {
             (true, false) => format!("{} needs it", focus.path.join(" → ")),
             (true, true) => "the blueprint needs it".to_owned(),
-            (false, _) => "nothing needs it any more: it goes".to_owned(),
+            (false, _) => "nothing needs it any more: it is deleted".to_owned(),
         };
         rows.push(("there for", why));
         if !focus.after.is_empty() {

@@ -53,7 +53,7 @@ impl Verdict {
             Self::Changed => "objects would be created or changed",
             Self::Deleted => "objects would go for good",
             Self::Recreated => "objects would go and be made anew",
-            Self::Stalled => "a human would have to look",
+            Self::Stalled => "would need attention",
             Self::Broken => "the instance does not fit the blueprint",
         }
     }
@@ -89,6 +89,14 @@ pub(crate) struct Fleet {
     /// The first instance that would change, as an example.
     pub(crate) example: Option<Played>,
     pub(crate) notes: BTreeSet<String>,
+}
+
+impl Fleet {
+    /// The names of the instances that would change.
+    pub(crate) fn changing(&self) -> Vec<ObjectKey> {
+        let changing = self.members.iter().filter(|it| it.verdict != Verdict::Unchanged);
+        changing.map(|it| it.instance.clone()).collect()
+    }
 }
 
 impl Member {

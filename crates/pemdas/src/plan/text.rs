@@ -69,7 +69,7 @@ fn summary(planned: &Planned) -> String {
     let fates = planned.plan.nodes.values();
     let waiting = fates.clone().filter(|it| it.fate == Fate::Waits).count();
     let stalled = fates.filter(|it| it.fate == Fate::Stalled).count();
-    for (count, what) in [(waiting, "waiting"), (stalled, "for a human to look at")] {
+    for (count, what) in [(waiting, "waiting"), (stalled, "needing attention")] {
         if count > 0 {
             parts.push(format!("{count} {what}"));
         }
@@ -79,7 +79,7 @@ fn summary(planned: &Planned) -> String {
         0 if parts.is_empty() && planned.plan.mode != Mode::Present => {
             "nothing to do: there is nothing that Pemdas deletes".to_owned()
         }
-        0 if parts.is_empty() => "nothing to do: everything is as it shall be".to_owned(),
+        0 if parts.is_empty() => "nothing to do: everything is as the blueprint wants it".to_owned(),
         0 => "nothing to do now".to_owned(),
         1 => "1 round".to_owned(),
         _ => format!("{count} rounds"),

@@ -2,7 +2,7 @@
 
 use pemdas_core::decide::Cause;
 use pemdas_core::ledger::Slot;
-use pemdas_core::plan::{Fate, NodePlan, Step, Verb};
+use pemdas_core::plan::{Fate, NodePlan, Plan, Step, Verb};
 use pemdas_core::world::ObjectKey;
 
 /// How the core says that data is missing that flows along an edge.
@@ -55,14 +55,30 @@ pub(crate) fn rounds(fate: &Fate) -> &[usize] {
 
 /// An object, with what is only known in a cluster left open: the name of a once's object.
 pub(crate) fn object(step: &Step) -> String {
+    open_key(step).to_string()
+}
+
+fn open_key(step: &Step) -> ObjectKey {
     let key = &step.object;
     if step.once
         && step.verb == Verb::Create
         && let Some((base, _)) = key.name.rsplit_once('-')
     {
-        return ObjectKey::new(key.kind.clone(), key.namespace.clone(), format!("{base}-…")).to_string();
+        return ObjectKey::new(key.kind.clone(), key.namespace.clone(), format!("{base}-…"));
     }
-    key.to_string()
+    key.clone()
+}
+
+/// The objects that a plan writes, each once, with the names that only a cluster makes left open.
+pub(crate) fn written(plan: &Plan) -> Vec<ObjectKey> {
+    let mut written: Vec<ObjectKey> = Vec::new();
+    for step in plan.rounds.iter().flat_map(|it| &it.steps) {
+        let key = open_key(step);
+        if !written.contains(&key) {
+            written.push(key);
+        }
+    }
+    written
 }
 
 /// Why a node does not act, in one line.
@@ -71,7 +87,7 @@ pub(crate) fn why(cause: &Cause) -> String {
         Cause::Waits { on, reasons } => {
             let taken = reasons.iter().find(|it| it.wants == TAKEN);
             match taken.and_then(|it| it.is.strip_suffix(MISSING)) {
-                Some(field) => format!("waits for {field} of {on}, which is not known before it is there"),
+                Some(field) => format!("waits for {field} of {on}, which is unknown until it exists"),
                 None => cause.to_string(),
             }
         }
@@ -109,7 +125,7 @@ pub(crate) fn quiet(plan: &NodePlan) -> &'static str {
         Fate::Becomes => "applied; taken to become ready",
         Fate::Passes => "nothing to write",
         Fate::Waits => "waits",
-        Fate::Stalled => "a human must look",
+        Fate::Stalled => "needs attention",
         Fate::NotNeeded => "not needed",
         Fate::Acts(_) | Fate::Goes(_) => "",
     }

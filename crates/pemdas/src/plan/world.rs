@@ -238,7 +238,7 @@ fn remarks(world: &World, blueprint: &Blueprint, remembered: bool, notes: &mut V
     let remembers = blueprint.nodes.values().any(|it| it.once.is_some() || it.state_of.is_some());
     if remembers && !remembered && !mine.is_empty() && world.ledger == LedgerFact::Absent {
         notes.push(
-            "files do not tell what was run before: onces and states are planned as if this were their first time"
+            "files do not say what ran before: run-once nodes and states are planned as if for the first time"
                 .to_owned(),
         );
     }

@@ -63,7 +63,7 @@ pub(crate) fn changes_text(compared: &[Compared]) -> String {
     let mut out = String::new();
     for one in compared {
         let Some(changes) = &one.changes else {
-            let _ = writeln!(out, "{}: new (there is no definition of it yet)", one.kind);
+            let _ = writeln!(out, "{}: new (it has no CRD yet)", one.kind);
             continue;
         };
         let worst = changes.iter().map(|change| change.verdict).max();

@@ -11,6 +11,7 @@ pub(crate) mod text;
 mod tests;
 
 use pemdas_core::diagnostic::{Severity, Span};
+use serde_json::Value;
 
 use crate::{input::Position, load::Checked};
 
@@ -32,4 +33,20 @@ pub(crate) fn name(severity: Severity) -> &'static str {
         Severity::Warning => "warning",
         Severity::Note => "note",
     }
+}
+
+/// Objects as kubectl names them: `deployment.apps/web`, each in a line of its own.
+pub(crate) fn names(objects: &[Value]) -> String {
+    let line = |it: &Value| {
+        let text = |at: &str| it.pointer(at).and_then(Value::as_str).unwrap_or_default();
+        let group = text("/apiVersion").split_once('/').map_or("", |(group, _)| group);
+        object_name(text("/kind"), group, text("/metadata/name"))
+    };
+    objects.iter().map(line).collect()
+}
+
+/// One such line.
+pub(crate) fn object_name(kind: &str, group: &str, name: &str) -> String {
+    let dot = if group.is_empty() { "" } else { "." };
+    format!("{}{dot}{group}/{name}\n", kind.to_lowercase())
 }

@@ -75,23 +75,43 @@ impl Whom {
     pub(crate) fn roles(&self, rights: &Rights) -> Vec<Role> {
         let account = (self.namespace.clone(), self.account.clone());
         let mut roles = Vec::new();
-        for (namespace, rules) in rules(&self.within(&rights.account), &self.namespace) {
+        let within = self.within(&rights.account);
+        let is_anywhere = within.keys().any(|it| it.reach == Reach::Everywhere);
+        for (namespace, rules) in rules(&within, &self.namespace) {
             let about = match &namespace {
+                None if is_anywhere => {
+                    "What the account may do in the whole cluster. `--only-in NAMESPACE` writes Roles in namespaces instead."
+                        .to_owned()
+                }
                 None => "What the account may do in the whole cluster.".to_owned(),
                 Some(namespace) => format!("What the account may do in the namespace {namespace}."),
             };
-            roles.push(self.role(namespace, rules, "", Some(account.clone()), about));
+            let mut role = self.role(namespace, rules, "", Some(account.clone()), about);
+            let nodes = self.with_all_secrets(rights).join(", ");
+            if role.namespace.is_none() && !nodes.is_empty() {
+                role.about.push_str(&format!("\nIt may read all Secrets of the cluster, for {nodes}."));
+            }
+            roles.push(role);
         }
         let mut own = self.within(&rights.operator);
         own.retain(|right, _| !is_given(right));
         for (namespace, rules) in rules(&own, &self.namespace) {
             let (account, about) = match &namespace {
-                None => (None, "Pemdas itself writes finalizers: this becomes part of its own role."),
-                Some(_) => (Some(self.operator.clone()), "Pemdas itself writes finalizers."),
+                None => (None, "The operator removes finalizers: this becomes part of its own ClusterRole."),
+                Some(_) => (Some(self.operator.clone()), "The operator removes finalizers."),
             };
             roles.push(self.role(namespace, rules, ":operator", account, about.to_owned()));
         }
         roles
+    }
+
+    /// The nodes for which the account may read all Secrets of the cluster.
+    pub(crate) fn with_all_secrets(&self, rights: &Rights) -> Vec<String> {
+        let within = self.within(&rights.account);
+        let everywhere = within.iter().filter(|(right, _)| {
+            right.group.is_empty() && right.resource == "secrets" && right.reach == Reach::Everywhere
+        });
+        everywhere.flat_map(|(_, nodes)| nodes.clone()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     fn role(

@@ -15,7 +15,7 @@ const WIDTH: usize = 128;
 pub(crate) fn manifest(whom: &Whom, blueprint: &str, roles: &[Role]) -> String {
     let belongs = scalar(&whom.belongs());
     let mut documents = vec![format!(
-        "# The account says that this blueprint may act as it.\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  \
+        "# The annotation allows this blueprint to act as this ServiceAccount.\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  \
          name: {}\n  namespace: {}\n  labels: {{ {PERMISSIONS_LABEL}: \"\" }}\n  \
          annotations: {{ {BLUEPRINTS_ANNOTATION}: {}, {PERMISSIONS_ANNOTATION}: {belongs} }}\n",
         scalar(&whom.account),
@@ -24,9 +24,8 @@ pub(crate) fn manifest(whom: &Whom, blueprint: &str, roles: &[Role]) -> String {
     )];
     documents.extend(roles.iter().flat_map(|it| documents_of(it, &belongs)));
     format!(
-        "# What the blueprint `{blueprint}` may do: everything that Pemdas does for it is done as this account.\n\
-         # `pemdas rbac` wrote it, from the blueprint alone; each rule has the nodes that need it. The label has Pemdas keep\n\
-         # all of this until the last instance is gone.\n{}",
+        "# What the blueprint `{blueprint}` may do: Pemdas acts for it as this ServiceAccount. `pemdas rbac` wrote these objects.\n\
+         # Above each rule stand the nodes that need it. The label makes the operator keep them until the last instance is gone.\n{}",
         documents.join("---\n")
     )
 }
@@ -43,7 +42,8 @@ fn documents_of(role: &Role, belongs: &str) -> Vec<String> {
         )
     };
     let head = |kind: &str| format!("apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\n");
-    let mut text = format!("# {}\n{}", role.about, head(kind));
+    let about: String = role.about.lines().map(|it| format!("# {it}\n")).collect();
+    let mut text = format!("{about}{}", head(kind));
     let aggregated = if role.account.is_none() { format!(", {AGGREGATED}: \"true\"") } else { String::new() };
     text.push_str(&metadata(&aggregated));
     text.push_str("rules:\n");

@@ -5,6 +5,7 @@ use std::fs;
 use super::{
     explore::{Plan, explore},
     gather::gather,
+    pace::Pace,
 };
 
 /// What went wrong when the change of a scenario was taken back. `NODES` are those of the kind `Odd` with a `size`; beside it stands the
@@ -44,7 +45,7 @@ let peak = { apiVersion = "odd.example.com/v1", kind = "Peak", metadata.name = "
         gathered.scripts[0].steps.iter().position(|it| it.what.to_string().starts_with("patch")).unwrap();
     let (seed, seeds, share, depth, only, roll_back) = (1, 1, 1, 1, Vec::new(), Some(number + 1));
     let plan = Plan { seed, seeds, share, depth, only, roll_back };
-    let explored = explore(&bench, &gathered.scripts[0], &plan).unwrap();
+    let explored = explore(&bench, &gathered.scripts[0], &plan, &Pace::default()).unwrap();
     assert_eq!(explored.runs, 2, "the scenario, and the change that is taken back");
     explored.found.into_iter().map(|it| it.message).collect()
 }

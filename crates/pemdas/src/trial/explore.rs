@@ -13,6 +13,7 @@ use super::{
     Bench, Fault, Played, Script,
     faults::{Faults, deaths, drawn, second_deaths, singles},
     oracle::{Goal, patient},
+    pace::Pace,
     play,
     rollback::rollbacks,
 };
@@ -73,7 +74,7 @@ pub(crate) struct Explored {
 ///
 /// # Errors
 /// If this machine does not give what one thread needs.
-pub(crate) fn explore(bench: &Bench, script: &Script, plan: &Plan) -> std::io::Result<Explored> {
+pub(crate) fn explore(bench: &Bench, script: &Script, plan: &Plan, pace: &Pace) -> std::io::Result<Explored> {
     let began = Instant::now();
     let script = patient(script);
     let mut explored = Explored { runs: 0, twice: 0, found: Vec::new(), more: 0, took: Duration::ZERO };
@@ -114,7 +115,7 @@ pub(crate) fn explore(bench: &Bench, script: &Script, plan: &Plan) -> std::io::R
             });
         }
         let goal = Goal::new(whole);
-        run_all(bench, &script, seed, &goal, &tries, &mut explored)?;
+        run_all(bench, &script, seed, &goal, &tries, pace, &mut explored)?;
     }
     explored.took = began.elapsed();
     Ok(explored)
@@ -146,14 +147,17 @@ fn take_back(
 }
 
 /// Runs them all, on as many threads as there are; each run has its own.
+#[allow(clippy::too_many_arguments, reason = "a run has so many parts")]
 fn run_all(
     bench: &Bench,
     script: &Script,
     seed: u64,
     goal: &Goal,
     tries: &[Faults],
+    pace: &Pace,
     explored: &mut Explored,
 ) -> std::io::Result<()> {
+    pace.expect(tries.len());
     let next = AtomicUsize::new(0);
     let wrong: Mutex<Vec<Found>> = Mutex::default();
     let trouble: Mutex<Option<std::io::Error>> = Mutex::default();
@@ -172,6 +176,7 @@ fn run_all(
                             return;
                         }
                     }
+                    pace.ran();
                     twice.fetch_add(usize::from(number.is_multiple_of(TWICE)), Ordering::Relaxed);
                 }
             });

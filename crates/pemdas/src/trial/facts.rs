@@ -85,7 +85,7 @@ impl std::fmt::Display for Fact {
             write!(out, " {name}={value}")?;
         }
         match self.is {
-            Shape::Any => out.write_str(" is there"),
+            Shape::Any => out.write_str(" exists"),
             Shape::Absent => out.write_str(" is not there"),
             Shape::Has(_) => write!(out, " has {}", self.is.describe()),
             _ => write!(out, " is {}", self.is.describe()),

@@ -10,6 +10,7 @@
 //! | `gather` | which scenarios there are |
 //! | `playing` | one scenario, step by step |
 //! | `explore`, `faults` | the same under faults, and which those are |
+//! | `pace` | how far that is |
 //! | `oracle`, `state`, `order` | what has to be as without them |
 //! | `rollback` | the same with a change taken back |
 //! | `mutants` | the proof that deliberate bugs are found |
@@ -30,6 +31,7 @@ mod measure;
 mod mutants;
 mod oracle;
 mod order;
+pub(crate) mod pace;
 pub(crate) mod person;
 mod playing;
 mod read;

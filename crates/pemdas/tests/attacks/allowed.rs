@@ -39,7 +39,7 @@ fn an_operator_of_chosen_namespaces_needs_rights_only_there() {
         rules.as_array_mut().unwrap().retain(|it| it["apiGroups"] != json!([space.group]));
         space.allows("operator", &rules, &account);
     }
-    let mut chosen = Plan::over(&[&one, &two]).argument(format!("--own-namespace={}", one.name));
+    let mut chosen = Plan::over(&[&one, &two]).argument(format!("--operator-namespace={}", one.name));
     chosen.account = Some((one.name.clone(), "operator".to_owned()));
     let mut operator = chosen.start();
     for space in [&one, &two] {

@@ -167,7 +167,7 @@ fn a_forged_ledger_is_not_believed() {
 fn without_its_key_the_operator_does_not_start_and_no_one_off_runs_again() {
     let space = Space::new("lost-key");
     let own = Space::new("lost-key-own");
-    let mut operator = Plan::over(&[&space]).argument(format!("--own-namespace={}", own.name)).start();
+    let mut operator = Plan::over(&[&space]).argument(format!("--operator-namespace={}", own.name)).start();
     space.blueprint("blueprint", TASK);
     space.runs("blueprint");
     space.instance("Task", "one", &json!({ "version": "1" }));

@@ -83,7 +83,7 @@ impl Plan {
 
     /// With a Lease, in a namespace that it shares with its rivals.
     pub(crate) fn with_lease(mut self, own: &Space) -> Self {
-        self.arguments.push(format!("--own-namespace={}", own.name));
+        self.arguments.push(format!("--operator-namespace={}", own.name));
         self.alone = false;
         self
     }
@@ -256,7 +256,7 @@ impl Drop for Operator {
     /// Looks through the audit log: whatever a test did, nothing but its own was written under the operator's name.
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            let own = self.plan.arguments.iter().find_map(|it| it.strip_prefix("--own-namespace="));
+            let own = self.plan.arguments.iter().find_map(|it| it.strip_prefix("--operator-namespace="));
             let own = own.unwrap_or("pemdas-system").to_owned();
             let mut written = self.requests();
             written.retain(|it| oversteps(it, it.namespace.as_deref() == Some(&own)));

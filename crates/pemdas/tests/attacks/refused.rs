@@ -254,7 +254,7 @@ fn a_definition_that_goes_holds_no_instance_back_from_an_operator_that_starts() 
             root["metadata"]["deletionTimestamp"].as_str().map(drop)
         });
         operator.start();
-        until("the definition is gone", || {
+        until("the CRD is gone", || {
             let now = space.get("crd", &crd).map(|it| it["metadata"]["uid"].clone());
             (now.as_ref() != Some(&uid)).then_some(())
         });
@@ -267,7 +267,7 @@ fn a_definition_that_goes_holds_no_instance_back_from_an_operator_that_starts() 
     }
 }
 
-/// A field of the status that is called as the root says: nobody knows before whether the definition has it.
+/// A field of the status that is called as the root says: nobody knows before whether the CRD has it.
 const NAMED: &str = r#"
 let { Blueprint, .. } = import "pemdas/v1.ncl" in
 {

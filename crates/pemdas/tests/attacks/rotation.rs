@@ -70,7 +70,7 @@ fn claim(space: &Space, kind: &str, name: &str) -> Value {
 #[test]
 fn a_key_is_replaced_as_the_page_says() {
     let (space, own) = (Space::new("new-key"), Space::new("new-key-own"));
-    let mut operator = Plan::over(&[&space]).argument(format!("--own-namespace={}", own.name)).start();
+    let mut operator = Plan::over(&[&space]).argument(format!("--operator-namespace={}", own.name)).start();
     space.blueprint("task", TASK);
     space.blueprint("db", DB);
     space.runs("task");

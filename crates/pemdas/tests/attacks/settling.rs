@@ -136,7 +136,7 @@ fn every_kind_that_reports_its_generation_becomes_ready_and_what_is_empty_is_set
     space.ready("Every", "one");
 }
 
-/// A kind of somebody else: `settings` is a record of which the definition says nothing more.
+/// A kind of somebody else: `settings` is a record of which the CRD says nothing more.
 fn open(space: &Space) {
     space.apply(&json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": { "name": format!("opens.open.{}", space.group) },
@@ -211,7 +211,7 @@ fn what_the_api_server_drops_is_told_once_and_what_it_does_not_know_stalls() {
     assert_eq!(writes(&operator, &space, &["one"])["opens"], 3);
     says();
     assert_eq!(told().len(), 1, "{:?}", told());
-    // A field that the definition does not have.
+    // A field that the CRD does not have.
     space.instance("Note", "one", &json!({ "value": "c", "wrong": true }));
     let note = space.stalls("Note", "one", "its kind has no field spec.nosuch");
     assert_eq!(condition(&note, "Stalled")["reason"], "UnknownField");

@@ -34,7 +34,7 @@ fn claims(space: &Space, name: &str, of: &Space, account: &str) {
     }));
 }
 
-/// Makes a definition as a hand would: without a word of who made it.
+/// Makes a CRD as a hand would: without a word of who made it.
 fn definition(space: &Space) {
     let schema = json!({ "type": "object", "properties": {
         "spec": { "type": "object", "required": ["value"], "properties": { "value": { "type": "string" } } },
@@ -86,7 +86,7 @@ fn two(about: &str, account: &str) -> (Space, Space, Operator) {
     until("it is read", || squatter.told("squatter"));
     a_second_younger(&squatter, "squatter");
     claims(&owner, "owner", &owner, "default");
-    // What differs between the definition and the blueprint is told, and does no harm.
+    // What differs between the CRD and the blueprint is told, and does no harm.
     until("it runs", || owner.told("owner").filter(|it| it["revision"].is_string()));
     (squatter, owner, operator)
 }

@@ -33,6 +33,8 @@ impl Installed {
                 &home.name,
                 "--name",
                 "blueprint",
+                "--crds",
+                "await",
                 "--only-in",
                 &home.name,
                 "--only-in",

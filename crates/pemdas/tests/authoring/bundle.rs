@@ -45,7 +45,7 @@ fn objects(text: &str) -> BTreeMap<(String, String), Value> {
 
 fn packed(example: &Path, form: &str, folder: &Path) {
     let target = folder.to_string_lossy().into_owned();
-    pemdas("bundle", example, &["-n", "live", "--as", form, "-o", &target]);
+    pemdas("bundle", example, &["-n", "live", "--crds", "await", "--as", form, "-o", &target]);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn the_api_server_takes_every_bundle_in_every_form() {
     for example in examples() {
         let scratch = tempfile::tempdir().unwrap();
         let file = scratch.path().join("bundle.yaml").to_string_lossy().into_owned();
-        pemdas("bundle", &example, &["-n", "live", "-o", &file]);
+        pemdas("bundle", &example, &["-n", "live", "--crds", "await", "-o", &file]);
         let stream = objects(&fs::read_to_string(&file).unwrap());
         let base = scratch.path().join("base");
         packed(&example, "kustomize", &base);
@@ -93,18 +93,19 @@ fn the_api_server_takes_every_bundle_in_every_form() {
         assert_eq!(again, "", "nothing is left to change");
         kubectl(&["delete", "-f", &file]);
         // Compressed, the same blueprint comes out in every form.
-        let packed = objects(&pemdas("bundle", &example, &["-n", "live", "--packed"]));
+        let packed = objects(&pemdas("bundle", &example, &["-n", "live", "--crds", "await", "--packed"]));
         for (form, folder) in
             [("kustomize", scratch.path().join("base-2")), ("helm", scratch.path().join("chart-2"))]
         {
             let target = folder.to_string_lossy().into_owned();
-            pemdas("bundle", &example, &["-n", "live", "--packed", "--as", form, "-o", &target]);
+            let more = ["-n", "live", "--crds", "await", "--packed", "--as", form, "-o", &target];
+            pemdas("bundle", &example, &more);
             let made = if form == "helm" { rendered(&folder) } else { kubectl(&["kustomize", &target]) };
             assert_eq!(objects(&made), packed, "{form} of {}", name(&example));
         }
         let file = scratch.path().join("packed.yaml").to_string_lossy().into_owned();
-        pemdas("bundle", &example, &["-n", "live", "--packed", "-o", &file]);
-        let again = pemdas("bundle", Path::new(&file), &["-n", "live"]);
+        pemdas("bundle", &example, &["-n", "live", "--crds", "await", "--packed", "-o", &file]);
+        let again = pemdas("bundle", Path::new(&file), &["-n", "live", "--crds", "await"]);
         assert_eq!(objects(&again), stream, "what was compressed is read again");
     }
 }

@@ -59,7 +59,6 @@ fn the_api_server_and_import_read_the_same_of_every_scalar() {
     let target = folder.path().join("out");
     pemdas("import", &file, &["-o", target.to_str().unwrap()]);
     let sample = target.join("sample/words.yaml");
-    // That there is something to do is no success of a plan.
     let planned = Command::new(env!("CARGO_BIN_EXE_pemdas"))
         .arg("plan")
         .arg(&target)

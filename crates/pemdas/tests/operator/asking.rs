@@ -221,15 +221,18 @@ fn a_plan_of_a_live_instance_is_what_would_be_done_and_writes_nothing() {
     let writes = space.writes().len();
     let same = space.changed("name = \"shop\"", "name = \"shop\"");
     let path = same.path().to_string_lossy().into_owned();
-    let idle = space.asks(&["plan", &path, "--instance", "shop/one"]);
+    let idle = space.asks(&["plan", &path, "--instance", "shop/one", "--exit-code"]);
     assert_eq!(idle.status, 0, "{}{}", idle.out, idle.errors);
     assert!(idle.out.contains("nothing to do"), "{}", idle.out);
-    let own = space.asks(&["plan", "cm/blueprint", "--instance", "shop/one", "-o", "json"]);
+    let asked = ["plan", "cm/blueprint", "--instance", "shop/one", "--exit-code", "-o", "json"];
+    let own = space.asks(&asked);
     assert_eq!((own.status, &own.json()["summary"]["change"]), (0, &json!(0)));
 
     let other = space.changed("data.text = the.root.spec.text", "data.text = \"new %{the.root.spec.text}\"");
     let path = other.path().to_string_lossy().into_owned();
     let plan = space.asks(&["plan", &path, "--instance", "shop/one"]);
+    assert_eq!(plan.status, 0, "{}", plan.errors);
+    let plan = space.asks(&["plan", &path, "--instance", "shop/one", "--exit-code"]);
     assert_eq!(plan.status, 1, "{}", plan.errors);
     assert!(plan.out.contains("-  text: one") && plan.out.contains("+  text: new one"), "{}", plan.out);
 
@@ -245,7 +248,8 @@ fn a_plan_of_a_live_instance_is_what_would_be_done_and_writes_nothing() {
     assert_eq!(plan.json()["summary"]["change"], 3, "{}", plan.out);
     assert!(!plan.out.contains("very-secret"), "{}", plan.out);
 
-    let gone = space.asks(&["plan", "cm/blueprint", "--instance", "shop/one", "--delete", "-o", "json"]);
+    let asked = ["plan", "cm/blueprint", "--instance", "shop/one", "--delete", "--exit-code", "-o", "json"];
+    let gone = space.asks(&asked);
     assert_eq!((gone.status, &gone.json()["summary"]["delete"]), (1, &json!(3)), "{}", gone.out);
     assert_eq!(space.writes().len(), writes, "nothing was written");
     let by_hand = bed().cluster.requests().unwrap();
@@ -269,7 +273,7 @@ fn a_changed_blueprint_is_planned_over_the_whole_fleet() {
     space.ready("Shop", "two");
     let fleet = |folder: &tempfile::TempDir, more: &[&str]| {
         let path = folder.path().to_string_lossy().into_owned();
-        space.asks(&[&["plan", &path, "--fleet"][..], more].concat())
+        space.asks(&[&["plan", &path, "--fleet", "--exit-code"][..], more].concat())
     };
     let same = space.changed("name = \"shop\"", "name = \"shop\"");
     let idle = fleet(&same, &[]);
@@ -281,6 +285,8 @@ fn a_changed_blueprint_is_planned_over_the_whole_fleet() {
         "data.text = the.root.spec.text,\n      },\n    },\n    secret",
         "data.text = if the.root.spec.text == \"other\" then \"x\" else the.root.spec.text,\n      },\n    },\n    secret",
     );
+    let names = fleet(&some, &["-o", "name"]);
+    assert_eq!(names.out, format!("shop.{}/two\n", space.group), "{}", names.errors);
     let told = fleet(&some, &["-o", "json"]);
     assert_eq!(told.status, 1, "{}", told.errors);
     let told = told.json();

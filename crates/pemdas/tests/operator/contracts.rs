@@ -1,4 +1,4 @@
-//! The contract of a root at run time: what a definition cannot say is judged by the operator.
+//! The contract of a root at run time: what a CRD cannot say is judged by the operator.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use super::{
     space::Space,
 };
 
-/// `word` may be no palindrome, which no definition can say; `copy` is computed from `word`.
+/// `word` may be no palindrome, which no CRD can say; `copy` is computed from `word`.
 const WORDS: &str = r#"
 let { Blueprint, .. } = import "pemdas/v1.ncl" in
 let NoPalindrome = std.contract.from_validator (fun word =>

@@ -40,7 +40,7 @@ fn crd(space: &Space) -> String {
     format!("notes.{}", space.group)
 }
 
-/// Makes the definition as a hand would: without a word of who made it.
+/// Makes the CRD as a hand would: without a word of who made it.
 fn definition_of_somebody(space: &Space) {
     let maker = Space::new(&format!("{}-maker", space.name));
     maker.blueprint("blueprint", &NOTE.replace("NAME", "map"));

@@ -91,7 +91,7 @@ fn a_bundle_is_all_that_a_blueprint_needs() {
     let _running = shared();
     let space = Space::poor("bundled");
     let file = tempfile::NamedTempFile::new().unwrap();
-    fs::write(file.path(), made(&space, "bundle", &[])).unwrap();
+    fs::write(file.path(), made(&space, "bundle", &["--crds", "await"])).unwrap();
     space.kubectl(&["apply", "--server-side", "-f", &file.path().to_string_lossy()]).unwrap();
     space.runs("blueprint");
     space.instance("Note", "one", &json!({ "value": "a", "where": space.name }));

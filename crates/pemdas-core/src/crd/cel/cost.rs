@@ -1,4 +1,4 @@
-//! What rules cost, estimated a little higher than the API server does: it refuses a definition whose rules could
+//! What rules cost, estimated a little higher than the API server does: it refuses a CRD whose rules could
 //! cost too much on the largest object that it takes.
 
 use crate::crd::schema::{Schema, Type};

@@ -1,4 +1,4 @@
-//! Expressions that authors write themselves: read, given types and a price as the API server does when a definition is
+//! Expressions that authors write themselves: read, given types and a price as the API server does when a CRD is
 //! installed, so that it never refuses one for them.
 //!
 //! What is not known here is refused, although the API server may know it (optional values, for example): a draft that is

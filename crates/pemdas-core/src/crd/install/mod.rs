@@ -1,8 +1,8 @@
-//! What becomes of the definition of an owned kind in a cluster: made, changed, waited for, or left alone with a reason.
+//! What becomes of the CRD of an owned kind in a cluster: made, changed, waited for, or left alone with a reason.
 //!
 //! The accidents that this prevents: two blueprints fight over one kind; a blueprint that was rolled back, or an old binary
-//! that starts once more, takes fields away from objects that have them; a hand's addition to a definition is
-//! overwritten; a definition that is changed incompatibly makes objects unreadable. A definition is never deleted: that
+//! that starts once more, takes fields away from objects that have them; a hand's addition to a CRD is
+//! overwritten; a CRD that is changed incompatibly makes objects unreadable. A CRD is never deleted: that
 //! would delete all its objects.
 
 use std::collections::BTreeMap;
@@ -17,11 +17,11 @@ use super::gap::Side;
 use super::schema::{Schema, Type};
 use crate::digest::Digest;
 
-/// On a definition: who made it, and from what.
+/// On a CRD: who made it, and from what.
 pub const MAKER_ANNOTATION: &str = "pemdas.dev/made-by";
 
 /// The field manager of definitions: one for all blueprints and binaries, so that a newer one may change what an older
-/// one wrote. Whose a definition is, is written on it.
+/// one wrote. Whose a CRD is, is written on it.
 pub const MANAGER: &str = "pemdas-definitions";
 
 /// Who makes the definitions of a blueprint's kinds.
@@ -37,7 +37,7 @@ pub enum Policy {
     Publish,
 }
 
-/// Who makes a definition, as it is written on it.
+/// Who makes a CRD, as it is written on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Maker {
     /// The blueprint, as `namespace/name`.
@@ -50,7 +50,7 @@ pub struct Maker {
     pub version: String,
 }
 
-/// What is written on a definition.
+/// What is written on a CRD.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Mark {
     #[serde(flatten)]
@@ -59,7 +59,7 @@ struct Mark {
     applied: Digest,
 }
 
-/// What to do about a definition.
+/// What to do about a CRD.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// Apply this, which creates it or is refused: it carries the resourceVersion that says so.
@@ -78,16 +78,16 @@ pub enum Verdict {
     Anothers(String),
 }
 
-/// What to do about a definition: `draft` is what we would write, `live` what is there.
+/// What to do about a CRD: `draft` is what we would write, `live` what is there.
 #[must_use]
 pub fn judge(policy: Policy, draft: &Value, live: Option<&Value>, maker: &Maker) -> Verdict {
     let name = text(draft, "/metadata/name");
     let Some(live) = live else {
         return match policy {
             Policy::Create => Verdict::Create(with(draft, maker, json!({ "resourceVersion": "1" }))),
-            Policy::Await => Verdict::Wait(format!("somebody has to install the definition {name}")),
+            Policy::Await => Verdict::Wait(format!("somebody has to apply the CRD {name}")),
             Policy::Publish => Verdict::Wait(format!(
-                "somebody has to install the definition {name}, which the blueprint's ConfigMap has"
+                "somebody has to apply the CRD {name}, which the blueprint's ConfigMap has"
             )),
         };
     };
@@ -98,11 +98,11 @@ pub fn judge(policy: Policy, draft: &Value, live: Option<&Value>, maker: &Maker)
     }
     if live.pointer("/metadata/deletionTimestamp").is_some() {
         return Verdict::Going(format!(
-            "the definition {name} is being deleted: it waits for its objects, which are removed"
+            "the CRD {name} is being deleted: it waits for its objects, which are removed"
         ));
     }
     let (Some(wanted), Some(given)) = (Given::read(draft), Given::read(live)) else {
-        return Verdict::Refused(vec![format!("{name} is no definition that can be read")]);
+        return Verdict::Refused(vec![format!("{name} is no CRD that can be read")]);
     };
     match policy {
         Policy::Create => kept(draft, live, &wanted, &given, mark.as_ref(), maker),
@@ -110,14 +110,14 @@ pub fn judge(policy: Policy, draft: &Value, live: Option<&Value>, maker: &Maker)
     }
 }
 
-/// The definition as somebody else may install it for this blueprint.
+/// The CRD as somebody else may install it for this blueprint.
 #[must_use]
 pub fn published(draft: &Value, maker: &Maker) -> Value {
     with(draft, maker, json!({}))
 }
 
 impl Policy {
-    /// What a human can do about a definition that is not as it is wanted.
+    /// What a human can do about a CRD that is not as it is wanted.
     #[must_use]
     pub fn advice(self) -> &'static str {
         match self {
@@ -139,7 +139,7 @@ pub fn contested(name: &str, message: &str) -> Verdict {
     )])
 }
 
-/// Whether a definition serves what is drafted, as it is or compatibly: the API server accepts and keeps all that the draft accepts,
+/// Whether a CRD serves what is drafted, as it is or compatibly: the API server accepts and keeps all that the draft accepts,
 /// and fills in nothing that the draft does not know. Otherwise a contract is broken by what no owner of an object can change: a
 /// field that it requires is dropped, or one that it does not know is there again after each write.
 #[must_use]
@@ -176,7 +176,7 @@ fn fills_in(wanted: &Schema, given: &Schema) -> bool {
     }
 }
 
-/// A definition that we keep up to date.
+/// A CRD that we keep up to date.
 fn kept(
     draft: &Value,
     live: &Value,
@@ -212,7 +212,7 @@ fn kept(
     Verdict::Change(with(draft, maker, precondition))
 }
 
-/// A definition that somebody else keeps.
+/// A CRD that somebody else keeps.
 fn awaited(live: &Value, wanted: &Given, given: &Given) -> Verdict {
     let whole = [
         ("group", &wanted.group, &given.group),
@@ -259,7 +259,7 @@ fn usable(live: &Value, told: Vec<String>) -> Verdict {
 }
 
 fn differing(wanted: &Given, given: &Given) -> Vec<String> {
-    against::gaps(wanted, given, "in the cluster's definition")
+    against::gaps(wanted, given, "in the cluster's CRD")
         .into_iter()
         .map(|gap| {
             let who = match gap.side {

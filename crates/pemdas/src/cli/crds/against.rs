@@ -47,14 +47,14 @@ impl Against {
     pub(super) fn read(&self, cluster: &Cluster, names: &[String]) -> Result<Others, Outcome> {
         match self {
             Self::File(path) => definitions_of(path)
-                .map(|definitions| Others { definitions, whose: "in the definition that is given" })
+                .map(|definitions| Others { definitions, whose: "in the given CRD" })
                 .map_err(|why| could_not_run(&why, None)),
             Self::Cluster => {
                 let found = cluster
                     .ask(async |connection| pemdas_kube::crds::live::definitions(&connection, names).await)
                     .map_err(|why| why.told())?;
                 let definitions = found.iter().flatten().filter_map(Given::read).collect();
-                Ok(Others { definitions, whose: "in the cluster's definition" })
+                Ok(Others { definitions, whose: "in the cluster's CRD" })
             }
         }
     }

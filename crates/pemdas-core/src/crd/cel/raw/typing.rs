@@ -186,7 +186,7 @@ impl<'s, 'e> Typing<'s, 'e> {
         Ok(self.priced(name, result, price, &arguments))
     }
 
-    /// What is written out must be right: the API server looks at literals when a definition is installed.
+    /// What is written out must be right: the API server looks at literals when a CRD is installed.
     fn literals(&self, name: &str, parts: &[&IdedExpr]) -> Result<(), String> {
         let literal = |index: usize| match parts.get(index).map(|part| &part.expr) {
             Some(Expr::Literal(LiteralValue::String(text))) => Some(text.inner()),
