@@ -2,18 +2,22 @@
 
 use std::ops::Range;
 
-pub(super) struct Dice(u64);
+pub(super) struct Dice {
+    state: u64,
+    /// Whether templates read their own object and random values: in every fourth draft.
+    pub(super) own: bool,
+}
 
 impl Dice {
     pub(super) fn new(seed: u64) -> Self {
         // Mixed, or the draws of one seed would be those of the one before without the first.
-        Self(mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+        Self { state: mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)), own: seed % 4 == 1 }
     }
 
     /// A number less than this.
     pub(super) fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        usize::try_from(mix(self.0) % bound as u64).expect("less than a usize")
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        usize::try_from(mix(self.state) % bound as u64).expect("less than a usize")
     }
 
     pub(super) fn within(&mut self, range: Range<usize>) -> usize {

@@ -53,15 +53,9 @@ const NEXT: &[(&str, bool)] = &[
     ("unread | String | default = \"x\", more | String,", false),
 ];
 
-/// Parts of the language in which the judge finds what is not fixed yet: docs/design/judge.md says what.
-const LEFT_OUT: &[&str] = &["own"];
-
 /// Whether a part of the language is drawn. Somebody who looks for a cause says which are left out.
 fn with(part: &str) -> bool {
-    match std::env::var("PEMDAS_JUDGE_WITHOUT") {
-        Ok(without) => without.split(',').all(|it| it != part),
-        Err(_) => !LEFT_OUT.contains(&part),
-    }
+    !std::env::var("PEMDAS_JUDGE_WITHOUT").is_ok_and(|without| without.split(',').any(|it| it == part))
 }
 
 /// A blueprint, its instance and the cluster around it.
@@ -197,7 +191,7 @@ fn template(at: usize, member: bool, early: &Scope, outside: &Scope, dice: &mut 
     let member = member && once.is_none();
     let (early, scope) = match &once {
         Some(_) => (Scope::the(), Scope::the().with(&outside.from)),
-        None if with("own") => (early.clone(), outside.clone().own(dice)),
+        None if dice.own && with("own") => (early.clone(), outside.clone().own(dice)),
         None => (early.clone(), outside.clone()),
     };
     let late = once.is_none() && dice.once_in(12);
@@ -214,7 +208,7 @@ fn template(at: usize, member: bool, early: &Scope, outside: &Scope, dice: &mut 
         3 => Kind::ClusterRole,
         _ => Kind::ConfigMap,
     };
-    if kind == Kind::ConfigMap && dice.once_in(10) && with("own") {
+    if kind == Kind::ConfigMap && dice.once_in(10) && dice.own && with("own") {
         data.insert(0, Expression::own());
     }
     let namespace = namespace.filter(|_| kind != Kind::ClusterRole);

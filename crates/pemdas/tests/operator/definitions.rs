@@ -42,6 +42,10 @@ fn crd(space: &Space) -> String {
 
 /// Makes the CRD as a hand would: without a word of who made it.
 fn definition_of_somebody(space: &Space) {
+    space.apply(&definition_as_drafted(space));
+}
+
+fn definition_as_drafted(space: &Space) -> Value {
     let maker = Space::new(&format!("{}-maker", space.name));
     maker.blueprint("blueprint", &NOTE.replace("NAME", "map"));
     maker.runs("blueprint");
@@ -49,7 +53,7 @@ fn definition_of_somebody(space: &Space) {
     there["metadata"] = json!({ "name": crd(space) });
     there["spec"]["group"] = json!(space.group);
     there.as_object_mut().unwrap().remove("status");
-    space.apply(&there);
+    there
 }
 
 /// What is made from now on is younger than a blueprint: ages are counted in seconds. Only the clock tells.
@@ -188,4 +192,43 @@ fn an_older_blueprint_of_which_nothing_can_run_keeps_a_kind_from_nobody() {
     space.runs("newer");
     space.instance("Note", "one", &json!({ "value": "a" }));
     until("the newer serves it", || space.get("configmap", "one-newer"));
+}
+
+/// Somebody made the CRD with `kubectl`, and it lacks a field. The blueprint waits and says what differs; when Pemdas is to keep the
+/// CRD from now on, the message says how to hand it over.
+#[test]
+fn an_awaited_definition_that_does_not_fit_is_told_and_can_be_handed_over() {
+    let _running = shared();
+    let space = Space::new("unfit");
+    let mut there = definition_as_drafted(&space);
+    let schema = "/spec/versions/0/schema/openAPIV3Schema/properties/spec";
+    let spec = there.pointer_mut(schema).unwrap();
+    spec["properties"] = json!({ "other": { "type": "string" } });
+    spec.as_object_mut().unwrap().remove("required");
+    space.apply(&there);
+    blueprint(&space, "blueprint", "await");
+    says(&space, "blueprint", "value");
+    until("an Event says so", || space.events().contains("does not serve revision").then_some(()));
+    blueprint(&space, "blueprint", "create");
+    let told = says(&space, "blueprint", "--force-conflicts");
+    let told = told["definitions"][crd(&space)].as_str().unwrap().to_owned();
+    let manager = told.split("--field-manager=").nth(1).unwrap().trim_end_matches(['`', '.']);
+    // What the message says: apply what `pemdas crds` writes.
+    let folder = tempfile::tempdir().unwrap();
+    let source = NOTE.replace("GROUP", &space.group).replace("NAME", "blueprint");
+    std::fs::write(folder.path().join("main.ncl"), source).unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_pemdas"))
+        .arg("crds")
+        .arg(folder.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let file = folder.path().join("crds.yaml");
+    std::fs::write(&file, output.stdout).unwrap();
+    let (file, manager) = (file.to_string_lossy().into_owned(), format!("--field-manager={manager}"));
+    let apply = ["apply", "--server-side", "--force-conflicts", &manager, "-f", &file];
+    bed().cluster.kubectl(&apply).unwrap();
+    space.runs("blueprint");
+    space.instance("Note", "one", &json!({ "value": "a" }));
+    space.ready("Note", "one");
 }
