@@ -94,6 +94,8 @@ const OTHERS: &[Row] = &[
     ("judged-bugs", 2, "pemdas:bin", &["judge::bugs::faults_that_are_put_back_are_found"],
         "faults that were there once, put back and searched for in random blueprints"),
     ("imports", 1, "pemdas:bin", &["import::tests::whatever_is_imported_is_given_again"], "what is imported is not changed"),
+    ("charts", 1, "pemdas:bin", &["import::tests::charts_by_chance_are_imported_and_another_instance_has_names_of_its_own"],
+        "random charts: imported, planned, and planned for another instance"),
     ("contracts", 1, "pemdas-nickel:fits", &["what_is_admitted_by_its_description_is_what_the_contract_admits"],
         "random contracts against their descriptions"),
     ("read-off", 1, "pemdas-nickel:plain", &["what_is_read_off_is_what_the_evaluator_says"],
