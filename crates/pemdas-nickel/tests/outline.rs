@@ -591,88 +591,87 @@ fn said_of(from: &str, to: &str) -> String {
     said.collect::<Vec<_>>().join("\n")
 }
 
+/// What is changed, into what, and what is said then.
+const MISTAKES: [(&str, &str, &str); 21] = [
+    (
+        "\"ConfigMap\",",
+        "\"ConfigMap\"",
+        "expected `,` after line 10 / every field of a record and every element of a list ends in `,`",
+    ),
+    (
+        "      },\n    },\n  },",
+        "      }\n    }\n    other.value = 1,\n  },",
+        "expected `,` after line 14 / every field of a record and every element of a list ends in `,`",
+    ),
+    (
+        "kind = \"Con",
+        "kind: \"Con",
+        "a field is set with `=`, not with `:` / write `kind = \"ConfigMap\"`; a `:` declares a type",
+    ),
+    ("\"shop\",", "\"shop\";", "fields are separated by `,`, not by `;` / write `,` here"),
+    ("fun the", "the", "a function begins with `fun` / write `fun the => ...`"),
+    ("  name =", "  // mine\n  name =", "a comment begins with `#` / write `#`"),
+    (
+        "std.to_string the.root.spec.size,",
+        "if true then 1,",
+        "an `if` needs an `else` / write `if CONDITION then VALUE else OTHER`",
+    ),
+    (
+        "std.to_string the.root.spec.size,",
+        "the.x ? 1 : 2,",
+        "Nickel has no `? :` / write `if CONDITION then VALUE else OTHER`",
+    ),
+    (
+        "data.size",
+        "data.app.kubernetes.io/name",
+        "a name with `/` or a space stands in quotes / write `\"app.kubernetes.io/name\" = ...`",
+    ),
+    (
+        "also = [\"web\"]",
+        "also =\n      - name = 1",
+        "a list is written in brackets, not with `-` / write `[{ name = \"one\" }, { name = \"two\" }]`",
+    ),
+    ("    },\n  },\n} |", "    },\n} |", "the `{` of line 5 is not closed / add `}` before line 15"),
+    ("nodes = {", "nodes = [", "the `[` of line 5 is not closed / add `]` before line 15"),
+    ("} | Blueprint", "}} | Blueprint", "this `}` closes nothing / remove it, or add the `{` that it closes"),
+    (
+        "v1.ncl",
+        "v2.ncl",
+        "\"pemdas/v2.ncl\" is neither a file of this blueprint nor of the library / did you mean \"pemdas/v1.ncl\"?",
+    ),
+    (
+        "size | Number",
+        "size | number",
+        "unbound identifier `number` / did you mean `Number`? The types are Number, String, Bool, Dyn, Array, and records",
+    ),
+    (
+        "size | Number",
+        "size | Int",
+        "unbound identifier `Int` / take it from the library: `let { Int, .. } = import \"pemdas/v1.ncl\" in`",
+    ),
+    ("\"shop\",", "shop,", "unbound identifier `shop` / a string stands in quotes: \"shop\""),
+    ("\"shop\",", "True,", "unbound identifier `True` / did you mean `true`?"),
+    (
+        "template =",
+        "dependsOn = [\"shop\"],\n      template =",
+        "there is no clause `dependsOn` / what comes before this node stands in `before = [\"NODE\"]`",
+    ),
+    (
+        "name = \"shop\"",
+        "name = 3",
+        "`name`: expected a DNS label (lower-case letters, digits, '-'; at most 63), got the number 3 / -",
+    ),
+    (
+        "\"%{the.root.metadata.name}-settings\"",
+        "the.root.metadata.name + \"-s\"",
+        "metadata.name is a number, wants a string / `+` adds numbers; strings are joined with `++`, or as \"%{a}-%{b}\"",
+    ),
+];
+
 #[test]
 fn a_beginners_mistake_is_told_as_what_it_is() {
     assert_eq!(said_of("shop", "shop"), "");
-    for (from, to, wanted) in [
-        (
-            "\"ConfigMap\",",
-            "\"ConfigMap\"",
-            "expected `,` after line 10 / every field of a record and every element of a list ends in `,`",
-        ),
-        (
-            "      },\n    },\n  },",
-            "      }\n    }\n    other.value = 1,\n  },",
-            "expected `,` after line 14 / every field of a record and every element of a list ends in `,`",
-        ),
-        (
-            "kind = \"Con",
-            "kind: \"Con",
-            "a field is set with `=`, not with `:` / write `kind = \"ConfigMap\"`; a `:` declares a type",
-        ),
-        ("\"shop\",", "\"shop\";", "fields are separated by `,`, not by `;` / write `,` here"),
-        ("fun the", "the", "a function begins with `fun` / write `fun the => ...`"),
-        ("  name =", "  // mine\n  name =", "a comment begins with `#` / write `#`"),
-        (
-            "std.to_string the.root.spec.size,",
-            "if true then 1,",
-            "an `if` needs an `else` / write `if CONDITION then VALUE else OTHER`",
-        ),
-        (
-            "std.to_string the.root.spec.size,",
-            "the.x ? 1 : 2,",
-            "Nickel has no `? :` / write `if CONDITION then VALUE else OTHER`",
-        ),
-        (
-            "data.size",
-            "data.app.kubernetes.io/name",
-            "a name with `/` or a space stands in quotes / write `\"app.kubernetes.io/name\" = ...`",
-        ),
-        (
-            "also = [\"web\"]",
-            "also =\n      - name = 1",
-            "a list is written in brackets, not with `-` / write `[{ name = \"one\" }, { name = \"two\" }]`",
-        ),
-        ("    },\n  },\n} |", "    },\n} |", "the `{` of line 5 is not closed / add `}` before line 15"),
-        ("nodes = {", "nodes = [", "the `[` of line 5 is not closed / add `]` before line 15"),
-        (
-            "} | Blueprint",
-            "}} | Blueprint",
-            "this `}` closes nothing / remove it, or add the `{` that it closes",
-        ),
-        (
-            "v1.ncl",
-            "v2.ncl",
-            "\"pemdas/v2.ncl\" is neither a file of this blueprint nor of the library / did you mean \"pemdas/v1.ncl\"?",
-        ),
-        (
-            "size | Number",
-            "size | number",
-            "unbound identifier `number` / did you mean `Number`? The types are Number, String, Bool, Dyn, Array, and records",
-        ),
-        (
-            "size | Number",
-            "size | Int",
-            "unbound identifier `Int` / take it from the library: `let { Int, .. } = import \"pemdas/v1.ncl\" in`",
-        ),
-        ("\"shop\",", "shop,", "unbound identifier `shop` / a string stands in quotes: \"shop\""),
-        ("\"shop\",", "True,", "unbound identifier `True` / did you mean `true`?"),
-        (
-            "template =",
-            "dependsOn = [\"shop\"],\n      template =",
-            "there is no clause `dependsOn` / what comes before this node stands in `before = [\"NODE\"]`",
-        ),
-        (
-            "name = \"shop\"",
-            "name = 3",
-            "`name`: expected a DNS label (lower-case letters, digits, '-'; at most 63), got the number 3 / -",
-        ),
-        (
-            "\"%{the.root.metadata.name}-settings\"",
-            "the.root.metadata.name + \"-s\"",
-            "metadata.name is a number, wants a string / `+` adds numbers; strings are joined with `++`, or as \"%{a}-%{b}\"",
-        ),
-    ] {
+    for (from, to, wanted) in MISTAKES {
         assert_eq!(said_of(from, to), wanted, "{from} -> {to}");
     }
     let said = said_of("%{the", "${the");

@@ -71,7 +71,7 @@ fn the_first_example_comes_up_in_its_order() {
     in_order(
         &lines,
         &[
-            "+ FooService default/foo created by demo",
+            "+ FooService default/foo created by kubectl",
             "+ FooServiceDBSchema default/foo created by pemdas",
             "+ Deployment default/foo-report created by pemdas",
             "! FooServiceDBSchema foo: Ready: everything that is needed is ready",
@@ -190,7 +190,7 @@ fn what_is_deleted_comes_back_and_ctrl_c_leaves_nothing() {
     running.until("is Ready, 5 of 5 nodes ready");
     let answer = send(&kubeconfig, "DELETE", "/api/v1/namespaces/default/services/shop");
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-    running.until("- Service default/shop is gone");
+    running.until("- Service default/shop is deleted");
     running.until("+ Service default/shop created by pemdas");
     assert!(kubeconfig.is_file());
     assert_eq!(running.interrupt(), Some(0));
@@ -233,6 +233,55 @@ fn folder_of(sample: &str) -> tempfile::TempDir {
     folder
 }
 
+/// Sends an object as `kubectl apply --server-side` does.
+fn apply_again(kubeconfig: &Path, path: &str, object: &str) -> String {
+    let config: Value = serde_json::from_str(&fs::read_to_string(kubeconfig).unwrap()).unwrap();
+    let server = config.pointer("/clusters/0/cluster/server").unwrap().as_str().unwrap();
+    let (address, secret) = server.trim_start_matches("http://").split_once('/').unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let length = object.len();
+    write!(
+        stream,
+        "PATCH /{secret}{path}?fieldManager=kubectl HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+         content-type: application/apply-patch+yaml\r\ncontent-length: {length}\r\n\r\n{object}"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn what_the_demo_applied_can_be_applied_again_and_what_is_edited_is_read_again() {
+    let folder = folder_of(SHOP);
+    let scratch = tempfile::tempdir().unwrap();
+    let kubeconfig = scratch.path().join("kubeconfig");
+    let main = folder.path().join("main.ncl");
+    let right = fs::read_to_string(&main).unwrap();
+    let place = folder.path().to_string_lossy().into_owned();
+    let mut running =
+        Running::start(&[&place, "--speed", "20", "--kubeconfig-out", kubeconfig.to_str().unwrap()]);
+    running.until("is Ready, 1 of 1 nodes ready");
+    // As somebody would who has the same file: other values, the same fields, no force.
+    let object = SHOP.replace("size: 3", "size: 4");
+    let answer = apply_again(&kubeconfig, "/apis/mine.example.com/v1/namespaces/shops/shops/one", &object);
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    running.until("spec.size 3 → 4");
+
+    fs::write(&main, right.replace("once.done = Complete,", "once.done = Complete")).unwrap();
+    running.until("error PM0001: expected `,` after line 8");
+    let other = right.replace("also = [\"load\"]", "also = [\"load\", \"more\"]").replace(
+        "    load = {",
+        "    more.template = { apiVersion = \"v1\", kind = \"ConfigMap\", metadata.name = \"more\" },\n    load = {",
+    );
+    assert_ne!(other, right);
+    fs::write(&main, other).unwrap();
+    running.until("the blueprint has no errors any more");
+    running.until("+ ConfigMap shops/more created by pemdas");
+    running.until("more is Ready");
+    assert_eq!(running.interrupt(), Some(0));
+}
+
 const SHOP: &str = "apiVersion: mine.example.com/v1\nkind: Shop\nmetadata: { name: one, namespace: shops }\nspec: { size: 3 }\n";
 
 fn of_folder(folder: &Path) -> (Option<i32>, String, String) {
@@ -255,7 +304,7 @@ fn what_stalls_is_told_by_the_exit_status() {
     fs::write(folder.path().join("demo.yaml"), "workloads: [{ kind: Job, fails: no disk }]").unwrap();
     let (status, said, complaints) = of_folder(folder.path());
     assert_eq!(status, Some(1), "{said}{complaints}");
-    let end = "an instance is stalled: a human must look\n  \
+    let end = "an instance is stalled and needs attention\n  \
                Shop.mine.example.com shops/one load is Stalled: Failed: the attempt failed: no disk\n";
     assert!(said.ends_with(end), "{said}");
 }
@@ -266,7 +315,8 @@ fn a_sample_that_is_refused_is_told() {
     let (status, said, complaints) = of_folder(folder.path());
     assert_eq!(status, Some(1), "{said}{complaints}");
     assert!(
-        complaints.contains("sample/shop.yaml is refused: Shop.mine.example.com \"one\" is invalid"),
+        complaints.contains("sample/shop.yaml is refused: failed to create typed patch object")
+            && complaints.trim_end().ends_with(".spec.size: expected numeric (int or float), got string"),
         "{complaints}"
     );
 }
@@ -289,4 +339,28 @@ fn what_cannot_be_had_is_told() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("cannot be written"), "{output:?}");
     assert_eq!(fs::read_to_string(&precious).unwrap(), "precious", "what was there is left alone");
+}
+
+#[test]
+fn on_a_terminal_a_key_ends_it() {
+    // `script` gives the command a terminal of its own.
+    let command = format!("{} demo on-secret --speed 20", env!("CARGO_BIN_EXE_pemdas"));
+    let mut child = Command::new("script")
+        .args(["--quiet", "--return", "--command", &command, "/dev/null"])
+        .env("TERM", "xterm")
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stdout.take().unwrap());
+    let mut seen = String::new();
+    while !seen.contains("quit") {
+        assert!(said.read_line(&mut seen).unwrap() > 0, "{seen}");
+    }
+    assert!(seen.contains("\u{1b}[?1049h"), "a screen of its own: {seen}");
+    child.stdin.as_mut().unwrap().write_all(b"q").unwrap();
+    said.read_to_string(&mut seen).unwrap();
+    assert!(seen.trim_end().ends_with("stopped: the cluster and its kubeconfig are gone"), "{seen}");
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }

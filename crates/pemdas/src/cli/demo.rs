@@ -24,11 +24,14 @@ use crate::{
         Attempt,
         bed::{Bed, Trouble},
         examples::EXAMPLES,
+        keys::{Key, Keys},
         play::{self, Play},
+        reload::{Edited, Reload},
         screen::{Screen, Stage},
         watch::{Looker, Standing, Watched},
     },
     draw::Picture,
+    input::MAIN,
     load::{self, Checked},
     operate::Workers,
     render,
@@ -40,43 +43,43 @@ const TICK: Duration = Duration::from_millis(100);
 /// The namespace in which the operator keeps what is its own.
 const OPERATOR: &str = "pemdas-system";
 
-/// Play an example on a simulated cluster: the operator itself, its graphs as they come alive, and a kubeconfig to play with
+/// Play an example on a simulated cluster, with the real operator, live graphs, and a kubeconfig for kubectl
 ///
-/// Everything is in this process, and gone when it ends: an API server, controllers that play the cluster's part, and the same operator
-/// as of `pemdas run`. No pods run; workloads become ready after a few seconds, faster with --speed. On a terminal the graphs are
-/// drawn in place; elsewhere every change is a line. The operator's log goes to standard error if RUST_LOG says how much of it.
+/// Everything runs in this process, and ends with it: an API server, simulated controllers, and the operator of `pemdas run`. No
+/// container runs; workloads become ready after a few seconds, faster with --speed. On a terminal, the demo draws the graphs in
+/// place, and q quits; elsewhere it prints a line for each change. Set RUST_LOG to see the operator's log on standard error.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 ended, or ready with --until-ready, 1 not ready or refused, 2 it could not run.",
+    after_help = "Exit status: 0 ended, or ready with --until-ready, 1 not ready or refused, 2 it cannot run.",
     after_long_help = "\
 Examples:
-  pemdas demo                            the example foo-service
-  pemdas demo web-app --speed 5          another one, five times as fast
-  pemdas demo ./my-blueprint             a folder with a main.ncl, and what to create in sample/
+  pemdas demo                            the example web-app
+  pemdas demo postgres --speed 5         another one, five times as fast
+  pemdas demo .                          this folder: a blueprint, and what to create in sample/
   pemdas demo --until-ready > log.txt    for scripts
 
-A folder may have an access.yaml, which is applied first, and a demo.yaml, which says how it is played: what to apply, what Services
-answer, how workloads behave, what to try. Those of the examples show how.
+The demo reads a blueprint of your own again whenever you save it. A folder may have an access.yaml, which the demo applies first,
+and a demo.yaml, which says what to apply, what Services answer, how workloads behave, and what to try. The examples have both.
 
-Exit status: 0 ended, or ready with --until-ready, 1 not ready or refused, 2 it could not run."
+Exit status: 0 ended, or ready with --until-ready, 1 not ready or refused, 2 it cannot run."
 )]
 pub(super) struct Demo {
     /// The example, or a folder with a blueprint
-    #[arg(value_name = "EXAMPLE", default_value = "foo-service")]
+    #[arg(value_name = "EXAMPLE", default_value = "web-app")]
     example: String,
     /// List the examples
     #[arg(long)]
     list: bool,
-    /// How many times as fast as here the time of the cluster passes
+    /// How many times faster the cluster's time passes than yours
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
-    /// The port of this machine at which kubectl reaches the cluster; 0 for any that is free
+    /// The local port at which kubectl reaches the cluster; 0 for any free port
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
-    /// Where to write the kubeconfig, in place of a temporary folder; the file must not be there yet, and goes in the end
+    /// Where to write the kubeconfig, instead of a temporary folder. The file must not exist; the demo removes it at its end
     #[arg(long, value_name = "FILE")]
     kubeconfig_out: Option<PathBuf>,
-    /// End as soon as all instances are ready, or stall
+    /// End as soon as all instances are ready, or one is stalled
     #[arg(long)]
     until_ready: bool,
 }
@@ -152,37 +155,46 @@ impl Demo {
             return Err(could_not_run(&message, Some(hint)));
         }
         let bed = self.bed(play)?;
-        let picture = Picture::of(blueprint, graph, &checked.given.files);
-        let kubeconfig = bed.kubeconfig();
-        let attempts = attempts(play);
-        let stage =
-            Stage { picture: &picture, kubeconfig: &kubeconfig, attempts: &attempts, speed: self.speed };
+        let stage = Stage {
+            picture: Picture::of(blueprint, graph, &checked.given.files),
+            kubeconfig: bed.kubeconfig(),
+            attempts: attempts(play),
+            speed: self.speed,
+            has_kubectl: has_kubectl(),
+        };
         let mut objects = vec![
             (
                 String::new(),
                 json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": OPERATOR } }),
             ),
-            (String::new(), play.blueprint(&blueprint.name)),
+            (MAIN.to_owned(), play.blueprint(&blueprint.name)),
         ];
         // Without the account nothing may be done, and without the blueprint there are no kinds.
         let access = play.objects.iter().take_while(|(file, _)| file == play::ACCESS).count();
         objects.splice(1..1, play.objects.iter().take(access).cloned());
         objects.extend(play.objects.iter().skip(access).cloned());
-        let mut watched = Watched::new(&bed, blueprint, objects);
+        let mut watched = Watched::new(&bed, blueprint.clone(), objects);
         watched.create().map_err(|why| refused(&why))?;
-        let workers = || {
-            Workers::new()
-                .map_err(|why| could_not_run(&format!("this program cannot find itself: {why}"), None))
-        };
         let operator = Operator::start(&bed, workers()?, colour);
-        let ended = signals(&bed);
         let mut screen = Screen::open(colour);
+        let keys = Keys::open(screen.is_terminal());
         screen.begin(&stage);
-        let result = self.go(&mut watched, &mut screen, &stage, &operator, &ended, workers()?);
+        let mut show = Show {
+            configmap: blueprint.name.clone(),
+            reload: Reload::of(&self.example, play),
+            ended: signals(&bed),
+            keys,
+            operator,
+            stage,
+            watched,
+            screen,
+        };
+        let result = self.go(&mut show);
+        let Show { stage, watched, screen, operator, keys, .. } = show;
         screen.close(&stage, &watched);
-        drop(operator);
+        drop((keys, operator));
         match result {
-            Err(why) => Err(refused(&why)),
+            Err(why) => Err(why),
             Ok(end) => Ok(self.told(end, &watched)),
         }
     }
@@ -205,40 +217,37 @@ impl Demo {
     }
 
     /// Shows it until it ends.
-    fn go(
-        &self,
-        watched: &mut Watched<'_>,
-        screen: &mut Screen,
-        stage: &Stage<'_>,
-        operator: &Operator,
-        ended: &Receiver<()>,
-        workers: Workers,
-    ) -> Result<End, String> {
-        // Its kinds are asked for once: they have to be there.
-        while !watched.is_served() {
-            if let Some(end) = self.pause(watched, screen, stage, operator, ended)? {
+    fn go(&self, show: &mut Show<'_>) -> Result<End, Outcome> {
+        let mut looker: Option<Looker> = None;
+        loop {
+            if let Some(end) = self.pause(show).map_err(|why| refused(&why))? {
                 return Ok(end);
             }
-        }
-        let reading = Reading::at(stage.kubeconfig.to_owned(), OPERATOR);
-        let looker = Looker::start(watched, move || reading.session().ok(), workers);
-        loop {
-            watched.take(&looker);
-            if let Some(end) = self.pause(watched, screen, stage, operator, ended)? {
-                return Ok(end);
+            // Its kinds are asked for once: they have to be served by then.
+            if looker.is_none() && show.watched.is_served() {
+                let reading = Reading::at(show.stage.kubeconfig.clone(), OPERATOR);
+                looker = Some(Looker::start(&show.watched, move || reading.session().ok(), workers()?));
+            }
+            if let Some(looker) = &looker {
+                show.watched.take(looker);
+            }
+            if let Some(edited) = show.reload.edited()
+                && show.edited(edited)
+            {
+                looker = None;
             }
         }
     }
 
     /// Shows how it is, and waits for a moment; how it ended, if it did.
-    fn pause(
-        &self,
-        watched: &mut Watched<'_>,
-        screen: &mut Screen,
-        stage: &Stage<'_>,
-        operator: &Operator,
-        ended: &Receiver<()>,
-    ) -> Result<Option<End>, String> {
+    fn pause(&self, show: &mut Show<'_>) -> Result<Option<End>, String> {
+        let Show { watched, screen, stage, operator, ended, keys, .. } = show;
+        for key in keys.pressed() {
+            match key {
+                Key::Quit => return Ok(Some(End::Stopped)),
+                Key::Again => watched.again(),
+            }
+        }
         watched.create()?;
         watched.listen();
         let seen = screen.show(stage, watched);
@@ -259,10 +268,14 @@ impl Demo {
         let (said, outcome) = match end {
             End::Standing(Standing::Ready) => ("all instances are ready", Outcome::Clean),
             End::Standing(Standing::Stalled) => {
-                ("an instance is stalled: a human must look", Outcome::Problems)
+                ("an instance is stalled and needs attention", Outcome::Problems)
             }
-            End::Standing(_) => ("nothing happens any more, and not all is ready", Outcome::Problems),
-            End::Stopped if self.until_ready => ("stopped before all was ready", Outcome::Problems),
+            End::Standing(_) => {
+                ("nothing changes any more, and not all instances are ready", Outcome::Problems)
+            }
+            End::Stopped if self.until_ready => {
+                ("stopped before all instances were ready", Outcome::Problems)
+            }
             End::Stopped => ("stopped: the cluster and its kubeconfig are gone", Outcome::Clean),
         };
         terminal::say(&format!("{said}\n"));
@@ -271,6 +284,54 @@ impl Demo {
         }
         outcome
     }
+}
+
+/// Everything that goes on while it is shown.
+struct Show<'a> {
+    /// The name of the blueprint's ConfigMap.
+    configmap: String,
+    reload: Reload,
+    ended: Receiver<()>,
+    keys: Keys,
+    operator: Operator,
+    stage: Stage,
+    watched: Watched<'a>,
+    screen: Screen,
+}
+
+impl Show<'_> {
+    /// Takes what somebody edited; whether instances are of other kinds now. What is broken goes to the cluster as well: the operator
+    /// says what is wrong, as it would elsewhere, and runs on with what was right.
+    fn edited(&mut self, edited: Result<Edited, String>) -> bool {
+        let Edited { play, checked } = match edited {
+            Ok(edited) => edited,
+            Err(why) => {
+                self.watched.trouble = vec![why];
+                return false;
+            }
+        };
+        self.watched.trouble = render::text::short(&checked);
+        if !play.given.files.is_empty() {
+            let objects = std::iter::once((MAIN.to_owned(), play.blueprint(&self.configmap)));
+            self.watched.edited(objects.chain(play.objects).collect());
+        }
+        if checked.worst() == Some(Severity::Error) {
+            return false;
+        }
+        let (Some(blueprint), Some(graph)) = (checked.blueprint, &checked.graph) else { return false };
+        self.stage.picture = Picture::of(&blueprint, graph, &checked.given.files);
+        self.watched.take_blueprint(blueprint)
+    }
+}
+
+fn workers() -> Result<Workers, Outcome> {
+    Workers::new().map_err(|why| could_not_run(&format!("this program cannot find itself: {why}"), None))
+}
+
+/// Whether kubectl is installed.
+fn has_kubectl() -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|it| it.join("kubectl").is_file())
 }
 
 /// How it ended.
@@ -308,8 +369,8 @@ fn attempts(play: &Play) -> Vec<Attempt> {
     let attempt = |run: String, then: &str| Attempt { run, then: then.to_owned() };
     vec![
         attempt(format!("kubectl edit {of}"), "change a field"),
-        attempt(format!("pemdas explain {of}"), "why it is where it is"),
-        attempt(format!("kubectl delete {of}"), "everything goes, in its order"),
+        attempt(format!("pemdas explain {of}"), "why it is in this state"),
+        attempt(format!("kubectl delete {of}"), "all its objects go, in order"),
     ]
 }
 

@@ -37,6 +37,7 @@ Examples:
   pemdas init shop --template web-service
   pemdas init orders-db --template database --group db.example.com
   pemdas init team-defaults --template namespace-defaults
+  pemdas init shop --editor-only                             for a blueprint that exists: its editor settings
 
 Exit status: 0 written, 2 nothing was written."
 )]
@@ -56,6 +57,9 @@ pub(super) struct Init {
     /// The API group of the kind, or of the label that selects objects; without it, example.com
     #[arg(long, value_name = "GROUP", value_parser = group)]
     group: Option<String>,
+    /// Only write what editors need, into a directory with a blueprint
+    #[arg(long, conflicts_with_all = ["template", "name", "kind", "group"])]
+    editor_only: bool,
 }
 
 /// What was said so far.
@@ -78,6 +82,9 @@ struct Settled {
 
 impl Init {
     pub(super) fn run(&self, colour: Colour) -> Outcome {
+        if self.editor_only {
+            return self.for_editor();
+        }
         let settled = match self.settled() {
             Ok(settled) => settled,
             Err(outcome) => return outcome,
@@ -88,7 +95,8 @@ impl Init {
         };
         let made: Vec<_> = made.into_iter().map(|(name, text)| (settled.folder.join(name), text)).collect();
         if let Err(why) = files::write(&made, false) {
-            let hint = why.ends_with("already").then_some("a new blueprint goes into a directory of its own");
+            let hint =
+                why.ends_with("already exists").then_some("a new blueprint goes into a directory of its own");
             return could_not_run(&why, hint);
         }
         let folder = settled.folder.display();
@@ -96,6 +104,25 @@ impl Init {
             "the blueprint {} is in {folder}\nnext: pemdas check {folder} && pemdas test {folder} && pemdas plan {folder} --instance {folder}/{SAMPLE}\n",
             settled.names.name
         ));
+        Outcome::Clean
+    }
+
+    /// Writes the library anew, and settings of editors where there are none.
+    fn for_editor(&self) -> Outcome {
+        let folder = self.folder.as_deref().unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            let hint = "give the directory of a blueprint, or leave --editor-only out to begin a new one";
+            return could_not_run(&format!("{} is no directory", folder.display()), Some(hint));
+        }
+        let mut made = init::for_editors();
+        made.retain(|name, _| name.starts_with(".pemdas/") || !folder.join(name).exists());
+        let made: Vec<_> = made.into_iter().map(|(name, text)| (folder.join(name), text)).collect();
+        if let Err(why) = files::write(&made, true) {
+            return could_not_run(&why, None);
+        }
+        let library = folder.join(init::LIBRARY);
+        let library = library.display();
+        terminal::remark(&format!("wrote {library}\nnext: export NICKEL_IMPORT_PATH={library}\n"));
         Outcome::Clean
     }
 

@@ -128,12 +128,24 @@ impl Bed {
         self.person().object(api_version, &key.kind.kind, &key.namespace, &key.name)
     }
 
-    /// Creates an object.
-    pub(crate) fn create(&self, object: &Value) -> Made {
-        self.person().create(object)
+    /// Applies an object as `kubectl apply --server-side` does, so that somebody can apply it again with that.
+    pub(crate) fn apply(&self, object: &Value) -> Made {
+        self.person().apply(object)
+    }
+
+    /// Whether an object that was applied still exists.
+    pub(crate) fn has(&self, object: &Value) -> bool {
+        let text = |at: &str| object.pointer(at).and_then(Value::as_str).unwrap_or_default();
+        let namespace = match text("/metadata/namespace") {
+            "" => "default",
+            named => named,
+        };
+        let namespaced = self.served(text("/apiVersion"), text("/kind")).is_some_and(|it| it.namespaced);
+        let namespace = if namespaced { namespace } else { "" };
+        self.person().object(text("/apiVersion"), text("/kind"), namespace, text("/metadata/name")).is_some()
     }
 
     fn person(&self) -> Person {
-        Person::new(self.host.clone(), "demo")
+        Person::new(self.host.clone(), "kubectl")
     }
 }

@@ -12,12 +12,25 @@ pub(crate) struct Told {
     /// How each instance is.
     instances: BTreeMap<String, &'static str>,
     story: usize,
+    /// What was wrong with the files.
+    trouble: Vec<String>,
 }
 
 impl Told {
     /// What is new.
     pub(crate) fn news(&mut self, watched: &Watched<'_>) -> Vec<String> {
         let mut news = Vec::new();
+        // First what is wrong with the files, or not any more: what the cluster makes of them comes after it.
+        if self.trouble != watched.trouble {
+            self.trouble.clone_from(&watched.trouble);
+            let said = if self.trouble.is_empty() {
+                vec!["the blueprint has no errors any more".to_owned()]
+            } else {
+                self.trouble.clone()
+            };
+            let when = watched.elapsed().as_secs_f64();
+            news.extend(said.iter().map(|it| format!("{when:>6.1}s  {it}")));
+        }
         for (when, moment) in watched.story.iter().skip(self.story) {
             news.push(format!("{:>6.1}s  {} {}", when.as_secs_f64(), moment.mark, moment.text));
         }
@@ -44,7 +57,7 @@ impl Told {
             instances.insert(name, state);
         }
         for gone in self.instances.keys().filter(|it| !instances.contains_key(*it)) {
-            news.push(format!("{when}  {gone}  is gone"));
+            news.push(format!("{when}  {gone}  is deleted"));
         }
         (self.nodes, self.instances) = (nodes, instances);
         news

@@ -27,6 +27,8 @@ pub(crate) struct Play {
     pub(crate) account: Option<String>,
     /// How it is played.
     pub(crate) script: Script,
+    /// Whether it is a folder, which somebody may edit.
+    pub(crate) is_folder: bool,
 }
 
 /// Why there is nothing to play.
@@ -104,7 +106,7 @@ fn of_folder(folder: &Path) -> Result<Play, Nothing> {
         }
     }
     let given = input::read(folder).into_iter().next().unwrap_or_default();
-    Play::new(given, &manifests)
+    Ok(Play { is_folder: true, ..Play::new(given, &manifests)? })
 }
 
 impl Play {
@@ -129,7 +131,7 @@ impl Play {
         if account.is_none() {
             objects.insert(0, (ACCESS.to_owned(), own_account()));
         }
-        Ok(Self { given, account, objects, script })
+        Ok(Self { given, account, objects, script, is_folder: false })
     }
 
     /// Whether anything is there that could be an instance.

@@ -34,19 +34,27 @@ impl Screen {
     }
 
     /// Says where it is, before anything happens. A terminal has it on its screen all the time.
-    pub(crate) fn begin(&mut self, stage: &Stage<'_>) {
+    pub(crate) fn begin(&mut self, stage: &Stage) {
         if let Self::Lines(_) = self {
             let name = &stage.picture.name;
             let at = stage.kubeconfig.display();
             put(&printable(&format!("{name} on a simulated cluster; KUBECONFIG={at}\n")));
-            for attempt in stage.attempts {
+            if !stage.has_kubectl {
+                put(&printable(&format!("  {}\n", frame::KUBECTL)));
+            }
+            for attempt in &stage.attempts {
                 put(&printable(&format!("  try: {}  # {}\n", attempt.run, attempt.then)));
             }
         }
     }
 
+    /// Whether somebody sits at it.
+    pub(crate) fn is_terminal(&self) -> bool {
+        matches!(self, Self::Terminal(_))
+    }
+
     /// Shows how it is now. Whether anybody can see it: whoever has gone away need not be shown more.
-    pub(crate) fn show(&mut self, stage: &Stage<'_>, watched: &Watched<'_>) -> bool {
+    pub(crate) fn show(&mut self, stage: &Stage, watched: &Watched<'_>) -> bool {
         match self {
             Self::Lines(told) => {
                 told.news(watched).into_iter().all(|line| put(&printable(&format!("{line}\n"))))
@@ -64,7 +72,7 @@ impl Screen {
     }
 
     /// The end: the last picture stays to be read.
-    pub(crate) fn close(self, stage: &Stage<'_>, watched: &Watched<'_>) {
+    pub(crate) fn close(self, stage: &Stage, watched: &Watched<'_>) {
         if let Self::Terminal(style) = self {
             let (width, _) = size();
             let last: Vec<Line> = frame::story(stage, watched);

@@ -32,11 +32,11 @@ pub(crate) fn told(change: &Change, is_root: impl Fn(&Value) -> bool) -> Option<
     let name = format!("{} {}", any["kind"].as_str().unwrap_or_default(), change.key.path);
     match (&change.before, &change.after) {
         (None, Some(after)) => moment('+', format!("{name} created by {}", writer(None, after, &[]))),
-        (Some(_), None) => moment('-', format!("{name} is gone")),
+        (Some(_), None) => moment('-', format!("{name} is deleted")),
         (Some(before), Some(after)) => {
             let going = |it: &Value| it.pointer("/metadata/deletionTimestamp").is_some();
             if going(after) && !going(before) {
-                return moment('-', format!("{name} is to go"));
+                return moment('-', format!("{name} is being deleted"));
             }
             let mut fields = Vec::new();
             differing(&mut Vec::new(), before, after, &mut fields);
@@ -201,7 +201,7 @@ mod tests {
             said("deployments", one(), two.clone()).unwrap(),
             "~ Deployment default/a changed by kubectl-scale: spec.replicas 1 → 2"
         );
-        assert_eq!(said("deployments", two, None).unwrap(), "- Deployment default/a is gone");
+        assert_eq!(said("deployments", two, None).unwrap(), "- Deployment default/a is deleted");
     }
 
     #[test]

@@ -22,6 +22,23 @@ fn look(phase: &str) -> (&'static str, &'static str) {
     }
 }
 
+/// What the signs mean, in a line.
+pub(super) fn legend() -> Line {
+    const WORDS: [(&str, &str); 5] = [
+        ("Ready", "ready"),
+        ("Progressing", "progressing"),
+        ("Waiting", "waiting"),
+        ("Stalled", "stalled"),
+        ("Removing", "removing"),
+    ];
+    let mut line = Line::default();
+    for (phase, word) in WORDS {
+        let (sign, colour) = look(phase);
+        line = line.with(colour, sign).with("2", format!(" {word}  "));
+    }
+    line.with("2", "· not needed")
+}
+
 fn state_colour(state: State) -> &'static str {
     match state {
         State::Ready => "1;32",

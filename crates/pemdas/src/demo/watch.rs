@@ -93,11 +93,13 @@ pub(crate) enum Standing {
 /// What is looked at.
 pub(crate) struct Watched<'a> {
     bed: &'a Bed,
-    blueprint: &'a Blueprint,
+    blueprint: Blueprint,
+    /// What is wrong with the files that somebody edits, a line each.
+    pub(crate) trouble: Vec<String>,
     /// What is still to be created, with the file it is from.
     pub(crate) open: Vec<(String, Value)>,
-    /// All that was to be created.
-    samples: Vec<Value>,
+    /// All that was to be created, with the file it is from.
+    samples: Vec<(String, Value)>,
     /// The instances, as they were seen last.
     pub(crate) instances: Vec<Instance>,
     /// What happened, oldest first.
@@ -110,12 +112,13 @@ pub(crate) struct Watched<'a> {
 }
 
 impl<'a> Watched<'a> {
-    pub(crate) fn new(bed: &'a Bed, blueprint: &'a Blueprint, open: Vec<(String, Value)>) -> Self {
+    pub(crate) fn new(bed: &'a Bed, blueprint: Blueprint, open: Vec<(String, Value)>) -> Self {
         let now = Instant::now();
         Self {
             bed,
             blueprint,
-            samples: open.iter().map(|(_, object)| object.clone()).collect(),
+            trouble: Vec::new(),
+            samples: open.clone(),
             open,
             instances: Vec::new(),
             story: Vec::new(),
@@ -139,7 +142,7 @@ impl<'a> Watched<'a> {
 
     /// The kinds that instances are of: with their API versions.
     fn kinds(&self) -> BTreeSet<(String, String)> {
-        roots(self.blueprint).into_iter().map(|(_, api_version, kind)| (api_version, kind)).collect()
+        roots(&self.blueprint).into_iter().map(|(_, api_version, kind)| (api_version, kind)).collect()
     }
 
     /// Whether the cluster knows all kinds that instances are of: the operator defines them when it runs the blueprint.
@@ -153,13 +156,61 @@ impl<'a> Watched<'a> {
     /// Which object is refused, and why.
     pub(crate) fn create(&mut self) -> Result<(), String> {
         while let Some((file, object)) = self.open.first() {
-            match self.bed.create(object) {
+            match self.bed.apply(object) {
                 Made::Done | Made::Unchanged => self.open.remove(0),
                 Made::NotServed => return Ok(()),
                 Made::Refused(why) => return Err(format!("{file} is refused: {why}")),
             };
         }
         Ok(())
+    }
+
+    /// Applies what somebody edited: the objects that are not as they were applied last. What is refused is trouble, and no end.
+    pub(crate) fn edited(&mut self, objects: Vec<(String, Value)>) {
+        for (file, object) in objects {
+            let same = |it: &(String, Value)| is_same(&it.1, &object);
+            if let Some(known) = self.samples.iter_mut().find(|it| same(it)) {
+                if known.1 == object {
+                    continue;
+                }
+                known.1.clone_from(&object);
+            } else {
+                self.samples.push((file.clone(), object.clone()));
+            }
+            self.open.retain(|it| !same(it));
+            match self.bed.apply(&object) {
+                Made::Done | Made::Unchanged => {}
+                Made::NotServed => self.open.push((file, object)),
+                Made::Refused(why) => self.trouble.push(format!("{file} is refused: {why}")),
+            }
+        }
+        self.changed = Instant::now();
+    }
+
+    /// The blueprint as it is now; whether instances are of other kinds.
+    pub(crate) fn take_blueprint(&mut self, blueprint: Blueprint) -> bool {
+        let before = self.kinds();
+        self.blueprint = blueprint;
+        self.kinds() != before
+    }
+
+    /// The samples of instances that somebody deleted.
+    pub(crate) fn deleted(&self) -> Vec<&Value> {
+        let kinds = self.kinds();
+        let of_instance = |object: &Value| {
+            let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
+            kinds.contains(&(text("apiVersion"), text("kind")))
+        };
+        let is_open = |object: &Value| self.open.iter().any(|(_, it)| is_same(it, object));
+        let samples = self.samples.iter().map(|(_, it)| it);
+        samples.filter(|it| of_instance(it) && !is_open(it) && !self.bed.has(it)).collect()
+    }
+
+    /// Creates what was deleted again.
+    pub(crate) fn again(&mut self) {
+        let deleted: Vec<Value> = self.deleted().into_iter().cloned().collect();
+        self.open.extend(self.samples.iter().filter(|(_, it)| deleted.contains(it)).cloned());
+        self.changed = Instant::now();
     }
 
     /// What happened since the last time, told once.
@@ -171,11 +222,8 @@ impl<'a> Watched<'a> {
         let kinds = self.kinds();
         let is_root = |object: &Value| {
             let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
-            let is_same = |it: &Value| {
-                it["kind"] == object["kind"] && it["metadata"]["name"] == object["metadata"]["name"]
-            };
             let own = self.blueprint.kinds.contains_key(&text("kind"));
-            let known = || self.is_instance(object) || self.samples.iter().any(is_same);
+            let known = || self.is_instance(object) || self.samples.iter().any(|it| is_same(&it.1, object));
             kinds.contains(&(text("apiVersion"), text("kind"))) && (own || known())
         };
         let moments: Vec<Moment> = changes.1.iter().filter_map(|it| story::told(it, is_root)).collect();
@@ -269,4 +317,11 @@ impl<'a> Watched<'a> {
         let nodes: &BTreeMap<Slot, _> = &instance.nodes;
         (nodes.values().filter(|it| it.is_ready()).count(), nodes.len())
     }
+}
+
+/// Whether two are the same object: what they say of it may differ.
+fn is_same(one: &Value, other: &Value) -> bool {
+    let same = |at: &str| one.pointer(at) == other.pointer(at);
+    let namespace = |it: &Value| it["metadata"]["namespace"].as_str().unwrap_or("default").to_owned();
+    same("/kind") && same("/metadata/name") && namespace(one) == namespace(other)
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use clap::ValueEnum;
+use pemdas_core::kube_types::Kind;
+use pemdas_nickel::kube_contracts;
 
 /// What to begin with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -95,14 +97,27 @@ pub(crate) fn kind_of(name: &str) -> String {
     name.split('-').map(capital).collect()
 }
 
-/// What editors need: the library as files, and where it is.
-fn for_editors() -> BTreeMap<String, String> {
-    let mut files: BTreeMap<String, String> = pemdas_nickel::LIBRARY
-        .iter()
-        .map(|it| (format!(".pemdas/library/{}", it.name), it.text.to_owned()))
-        .collect();
-    let about = "# What blueprints import, for Nickel's language server. Pemdas itself has its own: nothing here is read by it.\n\
-                 # `pemdas init` wrote it, with the version of Pemdas that it was.\n";
+/// Where the library is for editors.
+pub(crate) const LIBRARY: &str = ".pemdas/library";
+
+/// The library as files: what blueprints import, and the contracts of all built-in kinds, which Pemdas itself makes on demand.
+pub(crate) fn library() -> BTreeMap<String, String> {
+    let mut names: BTreeMap<String, String> =
+        pemdas_nickel::LIBRARY.iter().map(|it| (it.name.to_owned(), it.text.to_owned())).collect();
+    for kind in Kind::all() {
+        let name = format!("{}{}/{}.ncl", kube_contracts::FOLDER, kind.api_version, kind.name);
+        names.extend(kube_contracts::with_imports(&name));
+    }
+    names.into_iter().map(|(name, text)| (format!("{LIBRARY}/{name}"), text)).collect()
+}
+
+/// What editors need: the library, and where it is.
+pub(crate) fn for_editors() -> BTreeMap<String, String> {
+    let mut files = library();
+    // They are many, the same everywhere, and `--editor-only` writes them again.
+    files.insert(format!("{LIBRARY}/{}.gitignore", kube_contracts::FOLDER), "*\n".to_owned());
+    let about = "# What blueprints import, for Nickel's language server. Pemdas has its own copy and reads nothing here.\n\
+                 # `pemdas init --editor-only` writes it again, for another version of Pemdas.\n";
     files.insert(".pemdas/README".to_owned(), about.to_owned());
     let direnv = "# Nickel's language server finds the library of blueprints here.\n\
                   export NICKEL_IMPORT_PATH=\"$PWD/.pemdas/library\"\n";

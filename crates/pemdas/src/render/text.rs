@@ -86,6 +86,16 @@ pub(crate) fn diagnostics(checked: &Checked, colour: bool) -> String {
     out
 }
 
+/// The errors of a blueprint, each in a line with its place.
+pub(crate) fn short(checked: &Checked) -> Vec<String> {
+    let errors = checked.diagnostics.iter().filter(|it| it.severity == Severity::Error);
+    let said = |it: &Diagnostic| {
+        let at = line(&checked.given, it).map(|at| format!("{at}: ")).unwrap_or_default();
+        format!("{at}error {}: {}", it.code, it.message)
+    };
+    errors.map(said).collect()
+}
+
 /// How many warnings of one kind are shown as a whole.
 const MAX_ALIKE: usize = 3;
 /// How many places of others are named.

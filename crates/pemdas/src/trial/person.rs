@@ -51,6 +51,7 @@ impl Person {
     }
 
     /// Creates an object, in the namespace `default` where it names none; a namespace that is not there is made.
+    #[cfg(test)]
     pub(crate) fn create(&self, object: &Value) -> Made {
         let (path, object) = match self.place(object) {
             Ok(found) => found,

@@ -97,7 +97,7 @@ impl Desk {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let begun = lines.by_ref().map_while(Result::ok).any(|it| it.contains(" created by demo"));
+        let begun = lines.by_ref().map_while(Result::ok).any(|it| it.contains(" created by kubectl"));
         assert!(begun, "`pemdas demo {what}` ended before it began");
         // Whoever does not listen makes it wait.
         std::thread::spawn(move || lines.count());
