@@ -1,6 +1,6 @@
 //! `pemdas version`: what this program is, and what it reads and writes.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use pemdas_core::{crd::STATUS_VERSION, kube_types, world::SEAL_FORMAT};
 use pemdas_nickel::LIBRARY;
 use serde_json::json;
@@ -14,7 +14,29 @@ use super::{Outcome, explain::Format};
 pub(super) struct Version {
     /// The form of the output
     #[arg(short, long, value_enum, default_value_t)]
-    output: Format,
+    output: Form,
+}
+
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+enum Form {
+    /// For people
+    #[default]
+    Text,
+    /// For programs
+    Json,
+    /// For programs and people
+    Yaml,
+}
+
+impl Form {
+    /// The same of the commands that also print names of objects.
+    fn format(self) -> Format {
+        match self {
+            Self::Text => Format::Text,
+            Self::Json => Format::Json,
+            Self::Yaml => Format::Yaml,
+        }
+    }
 }
 
 impl Version {
@@ -24,7 +46,7 @@ impl Version {
         // What blueprints import: its files are parts of these.
         let libraries: Vec<_> =
             LIBRARY.iter().map(|it| it.name).filter(|it| it.ends_with("/v1.ncl")).collect();
-        self.output.say(
+        self.output.format().say(
             || {
                 let formats = json!({ "claimsAndLedgers": SEAL_FORMAT, "status": STATUS_VERSION.to_string() });
                 json!({ "version": version, "libraries": libraries, "formats": formats, "kubernetesTypes": types })
@@ -39,6 +61,7 @@ impl Version {
                      Kubernetes types    {types}\n"
                 )
             },
+            Vec::new,
         );
         Outcome::Clean
     }
