@@ -164,11 +164,11 @@ impl Removal {
             act(&host, &Person::new(host.clone(), "somebody"));
             tokio::time::sleep(LONG).await;
         });
-        self.ended(lived.unwrap());
+        self.ended(&lived.unwrap());
     }
 
-    fn ended(&self, lived: Lived<()>) {
-        if lived == Lived::Died {
+    fn ended(&self, lived: &Lived<()>) {
+        if *lived == Lived::Died {
             let entries = self.arena.journal().entries();
             let last: Vec<_> = entries.iter().rev().take(12).map(ToString::to_string).collect();
             panic!("it sends and sends: {last:#?}\n{}", self.story);
@@ -196,7 +196,7 @@ impl Removal {
                 }
                 tokio::time::sleep(Duration::from_secs(after)).await;
             });
-            self.ended(lived.unwrap());
+            self.ended(&lived.unwrap());
             let _ = writeln!(self.story, "after {after} s: the operator ends");
             if let (Some(object), Some(host)) = (left.pop(), self.arena.host()) {
                 let _ = writeln!(self.story, "{} {}", object["kind"], object["metadata"]);
