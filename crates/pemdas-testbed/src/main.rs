@@ -124,7 +124,8 @@ fn act(action: Action) -> Result<()> {
             }
             let cache = Cache::of_user()?;
             Assets::of(level(node), &cache)?;
-            assets::helm(&cache).map(drop)
+            // Only what is installed on a node is installed with Helm; whoever else wants it builds it then.
+            if node { assets::helm(&cache).map(drop) } else { Ok(()) }
         }
         Action::Image(image) => image.pack(),
         Action::Supervise { node, port } => {

@@ -115,7 +115,7 @@ fn the_lines_on_the_page_are_those_of_the_files() {
     ]);
     let rows = [
         format!("| what is made: templates of objects | {templates} | {made} |"),
-        format!("| kinds: types, definitions, defaults, rules | {kinds} | {types} |"),
+        format!("| kinds: types, CRDs, defaults, rules | {kinds} | {types} |"),
         format!(
             "| what happens when: order, waiting, once, deletion, status | {} | {happens} |",
             all - templates - kinds

@@ -208,7 +208,7 @@ fn who_may_read_less_is_told_from_the_status_and_bad_input_gets_a_hint() {
         Some(said(&["explain", &format!("{}/one", space.kind("Shop"))], &["-n", &space.name], &path))
             .filter(|it| it.status == 1)
     });
-    assert!(told.out.contains("told from the status"), "{}", told.out);
+    assert!(told.out.contains("read from the status"), "{}", told.out);
     assert!(told.out.contains("└ first: metadata.annotations.seen is missing"), "{}", told.out);
 }
 

@@ -80,7 +80,7 @@ fn published_definitions_are_taken_from_the_config_map() {
     let _running = shared();
     let space = Space::new("publish");
     blueprint(&space, "blueprint", "publish");
-    says(&space, "blueprint", "somebody has to install");
+    says(&space, "blueprint", "somebody has to apply");
     assert!(space.get("crd", &crd(&space)).is_none(), "nobody but a human makes it");
     let published = until("it is published", || {
         let map = space.get("configmap", "blueprint")?;
@@ -104,7 +104,7 @@ fn an_awaited_definition_is_picked_up_and_its_return_too() {
     let _running = shared();
     let (space, other) = (Space::new("await"), Space::new("await-other"));
     blueprint(&space, "blueprint", "await");
-    says(&space, "blueprint", "somebody has to install");
+    says(&space, "blueprint", "somebody has to apply");
     other.blueprint("blueprint", &NOTE.replace("NAME", "map"));
     other.runs("blueprint");
     other.instance("Note", "one", &json!({ "value": "a" }));
@@ -119,7 +119,7 @@ fn an_awaited_definition_is_picked_up_and_its_return_too() {
     space.instance("Note", "one", &json!({ "value": "a" }));
     space.ready("Note", "one");
     space.delete("crd", &crd(&space));
-    says(&space, "blueprint", "somebody has to install");
+    says(&space, "blueprint", "somebody has to apply");
     space.apply(&there);
     space.runs("blueprint");
     // The garbage collector may not have met the kind while it was there: then it ends what is left once the kind is back.
@@ -194,10 +194,9 @@ fn an_older_blueprint_of_which_nothing_can_run_keeps_a_kind_from_nobody() {
     until("the newer serves it", || space.get("configmap", "one-newer"));
 }
 
-/// Somebody made the CRD with `kubectl`, and it lacks a field. The blueprint waits and says what differs; when Pemdas is to keep the
-/// CRD from now on, the message says how to hand it over.
+/// Somebody made the CRD with `kubectl`, and it lacks a field. The blueprint says what differs and what to do.
 #[test]
-fn an_awaited_definition_that_does_not_fit_is_told_and_can_be_handed_over() {
+fn an_awaited_definition_that_does_not_fit_is_told_and_served_once_it_does() {
     let _running = shared();
     let space = Space::new("unfit");
     let mut there = definition_as_drafted(&space);
@@ -209,10 +208,6 @@ fn an_awaited_definition_that_does_not_fit_is_told_and_can_be_handed_over() {
     blueprint(&space, "blueprint", "await");
     says(&space, "blueprint", "value");
     until("an Event says so", || space.events().contains("does not serve revision").then_some(()));
-    blueprint(&space, "blueprint", "create");
-    let told = says(&space, "blueprint", "--force-conflicts");
-    let told = told["definitions"][crd(&space)].as_str().unwrap().to_owned();
-    let manager = told.split("--field-manager=").nth(1).unwrap().trim_end_matches(['`', '.']);
     // What the message says: apply what `pemdas crds` writes.
     let folder = tempfile::tempdir().unwrap();
     let source = NOTE.replace("GROUP", &space.group).replace("NAME", "blueprint");
@@ -225,8 +220,8 @@ fn an_awaited_definition_that_does_not_fit_is_told_and_can_be_handed_over() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let file = folder.path().join("crds.yaml");
     std::fs::write(&file, output.stdout).unwrap();
-    let (file, manager) = (file.to_string_lossy().into_owned(), format!("--field-manager={manager}"));
-    let apply = ["apply", "--server-side", "--force-conflicts", &manager, "-f", &file];
+    let file = file.to_string_lossy().into_owned();
+    let apply = ["apply", "--server-side", "--force-conflicts", "-f", &file];
     bed().cluster.kubectl(&apply).unwrap();
     space.runs("blueprint");
     space.instance("Note", "one", &json!({ "value": "a" }));

@@ -145,7 +145,10 @@ pub(super) fn string(diagnostic: &mut Diagnostic, text: &str, start: usize, end:
     } else if value.contains(" + ") && value.contains('"') && diagnostic.message.contains("wants a string") {
         diagnostic.hint =
             Some("`+` adds numbers; strings are joined with `++`, or as \"%{a}-%{b}\"".to_owned());
-    } else if value.starts_with('"') && diagnostic.message.contains("wants a whole number") {
+    } else if value.starts_with('"')
+        && diagnostic.hint.is_none()
+        && diagnostic.message.contains("wants a whole number")
+    {
         diagnostic.hint = Some("a number stands without quotes".to_owned());
     }
 }
