@@ -57,7 +57,7 @@ fn nobody_acts_as_an_account_that_does_not_name_the_blueprint() {
     space.lets("mighty", "another, blueprints");
     names(&space, "mighty");
     withheld(&space);
-    let refused = |operator: &Operator| operator.log().matches("may not act as its account").count();
+    let refused = |operator: &Operator| operator.log().matches("may not act as its ServiceAccount").count();
     let before = refused(&operator);
     operator.kill();
     operator.start();

@@ -188,7 +188,7 @@ fn a_response_that_the_definition_refuses_is_left_out_and_told() {
     shows(&space, &json!({ "rows": 3 }));
     let before = status_writes(&space);
     server.turns(Manner::json(&json!({ "rows": "very-secret" })));
-    let site = in_trouble(&space, "does not fit the CRD");
+    let site = in_trouble(&space, "does not fit the status in the CRD");
     assert_eq!(site["status"]["stats"], json!({ "rows": 3 }));
     assert!(!site.to_string().contains("very-secret"), "{site}");
     server.asked_again(3);
