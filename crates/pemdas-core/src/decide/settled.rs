@@ -53,7 +53,7 @@ impl Pass<'_> {
         let observed = FieldPath::find(&live.body, &["status", "observedGeneration"]).and_then(Value::as_i64);
         // An object that says which generation was observed is believed, whatever is known of its kind.
         let counts = reports || observed.is_some();
-        // What the root says of its generation is our own report: whoever observes it would wait for itself.
+        // Pemdas itself reports the root's generation: a node that observes the root would wait for itself.
         let is_root = live.key == self.facts.root().key;
         if !counts || !node.observed || is_root || mutant!(IgnoreObservedGeneration) {
             return None;

@@ -177,7 +177,7 @@ impl Views {
             Some(Place::Watched(id)) => self.all.get(id).map_or(0, |it| it.listed),
             _ => 0,
         };
-        // Nobody is told anything of a namespace that is not there.
+        // A namespace that does not exist has no list.
         let there = |it: &&Option<String>| !it.as_ref().is_some_and(|it| self.is_gone(it));
         if lookout.is_narrow() { wanted.iter().filter(there).map(at).min().unwrap_or(0) } else { at(&None) }
     }

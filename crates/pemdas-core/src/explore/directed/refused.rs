@@ -104,7 +104,7 @@ pub(super) fn a_kind_that_may_not_be_seen_holds_the_root() {
     for crash in [false, true] {
         let mut sim = at_rest(&[chain()], json!({ "v": 1 }));
         sim.cluster.unlistable.insert(kind("Thing"));
-        // It is told before anybody deletes anything: whoever missed it until then could not be told any more.
+        // The instance says so while it lives: during its deletion there may be no permission left to write its status.
         let mut lives = sim.clone();
         lives.relist();
         lives.settle();
