@@ -415,6 +415,10 @@ impl Hub {
                 }
                 self.found(id, Err(Unserved::Missing(self.views.all[&id].kind.clone())));
             }
+            News::Outdated => {
+                tracing::debug!(kind = %view.kind, "the schema of a kind may have changed; listing it anew");
+                self.find(id);
+            }
             News::Failed(why) => {
                 tracing::debug!(kind = %view.kind, why, "a watch broke; watching again");
             }

@@ -15,7 +15,7 @@ use kube::{
 };
 use pemdas_core::world::{Live, ObjectKey};
 use serde::Deserialize;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 
 pub use line::Unread;
 pub(crate) use pace::Pace;
@@ -46,6 +46,8 @@ pub enum News {
     Forbidden(String),
     /// The kind is not served.
     Unserved,
+    /// The kind may have another schema now: it is found and listed anew. The watch says nothing more.
+    Outdated,
     /// Something else is wrong; trying again.
     Failed(String),
 }
@@ -114,8 +116,17 @@ impl Trouble {
 /// Nobody listens any more.
 struct Unheard;
 
+/// How a watch ended that was not broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Its time was over, or somebody in between cut it: it goes on from where it was.
+    Over,
+    /// The server ended it early.
+    Early,
+}
+
 /// What is to be done after a list or a watch.
-type Turn = Result<Result<(), Trouble>, Unheard>;
+type Turn = Result<Result<End, Trouble>, Unheard>;
 
 /// The watch of one kind. The runtime of the client library has one as well, which does not say as of when a list is; whoever does not know
 /// that cannot tell what is gone from what is not there yet.
@@ -140,7 +151,11 @@ impl Follower<'_> {
             };
             let trouble = match turn {
                 Err(Unheard) => return,
-                Ok(Ok(())) => continue,
+                Ok(Ok(End::Early)) if self.may_be_outdated() => {
+                    let _ended = self.sender.send(News::Outdated).await;
+                    return;
+                }
+                Ok(Ok(_)) => continue,
                 Ok(Err(_)) if mutant!(ErrorsEndWatches) => return,
                 Ok(Err(trouble)) => trouble,
             };
@@ -161,6 +176,14 @@ impl Follower<'_> {
         }
     }
 
+    /// Whether the objects of a watch that the server ended early may have been read by an old schema. When a CRD changes, the server
+    /// goes on with the old schema in the watches that there are, drops the fields that it does not know, and ends them after a second.
+    /// A watch that goes on from there never shows these fields.
+    fn may_be_outdated(&self) -> bool {
+        let Resource { api_version, kind, .. } = &self.watched.resource;
+        Resource::built_in(api_version, &kind.kind).is_none()
+    }
+
     /// Lists if nothing is known, and follows from there until the server ends it.
     async fn turn(&self, version: &mut Option<String>, pauses: &mut watcher::DefaultBackoff) -> Turn {
         let from = match version {
@@ -175,6 +198,7 @@ impl Follower<'_> {
                 Err(trouble) => return Ok(Err(trouble)),
             },
         };
+        let begun = Instant::now();
         let lines = match self.watch(&from).await {
             Ok(lines) => lines,
             Err(error) => return Ok(Err(Trouble::Asking(error))),
@@ -184,12 +208,15 @@ impl Follower<'_> {
             // A connection that died without a word never says that it ended.
             let patience = Duration::from_secs(u64::from(WATCH_SECONDS)) + LASTED;
             let line = match tokio::time::timeout(patience, lines.next()).await {
-                Err(_) | Ok(None) => return Ok(Ok(())),
-                Ok(Some(Err(error))) if is_end(&error) => return Ok(Ok(())),
+                Ok(None) if begun.elapsed() < Duration::from_secs(u64::from(WATCH_SECONDS)) => {
+                    return Ok(Ok(End::Early));
+                }
+                Err(_) | Ok(None) => return Ok(Ok(End::Over)),
+                Ok(Some(Err(error))) if is_end(&error) => return Ok(Ok(End::Over)),
                 Ok(Some(Err(error))) => return Ok(Err(Trouble::Breaking(kube::Error::ReadEvents(error)))),
                 Ok(Some(Ok(text))) => match Line::read(&self.watched.resource.kind, text) {
                     // The end of what was sent stands in the middle of a line.
-                    Err(error) if error.is_eof() => return Ok(Ok(())),
+                    Err(error) if error.is_eof() => return Ok(Ok(End::Over)),
                     Err(error) => return Ok(Err(Trouble::Breaking(kube::Error::SerdeError(error)))),
                     Ok(line) => line,
                 },
@@ -291,12 +318,21 @@ fn is_end(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::{convert::Infallible, time::Duration};
+    use std::{
+        convert::Infallible,
+        future,
+        sync::{
+            Arc,
+            atomic::{AtomicBool, Ordering},
+        },
+        time::Duration,
+    };
 
     use futures::{StreamExt as _, stream};
     use http::Response;
     use hyper::body::Bytes;
     use kube::{Client, client::Body};
+    use pemdas_core::world::KindKey;
     use tokio::sync::mpsc;
 
     use super::{Door, News, Watched, follow};
@@ -324,6 +360,41 @@ mod tests {
         for _ in 0..2 {
             let said = tokio::time::timeout(Duration::from_secs(600), news.recv()).await.unwrap();
             assert!(matches!(said, Some(News::Failed(why)) if why == "a list did not arrive in time"));
+        }
+    }
+
+    /// The accident that this prevents: a field that a new CRD has was never seen, for the last watch by the old schema had dropped it.
+    #[tokio::test(start_paused = true)]
+    async fn only_of_a_custom_kind_a_watch_that_ends_early_may_be_of_an_old_schema() {
+        let built_in = Resource::built_in("v1", "ConfigMap").unwrap();
+        let custom = Resource {
+            kind: KindKey::new("example.com/v1", "Note"),
+            api_version: "example.com/v1".to_owned(),
+            plural: "notes".to_owned(),
+            ..built_in.clone()
+        };
+        for (resource, outdated) in [(built_in, false), (custom, true)] {
+            // Ends the first watch at once.
+            let ended = Arc::new(AtomicBool::new(false));
+            let service = tower::service_fn(move |request: http::Request<Body>| {
+                let watches = request.uri().query().is_some_and(|it| it.contains("watch=true"));
+                let stays = watches && ended.swap(true, Ordering::Relaxed);
+                let list = br#"{"metadata":{"resourceVersion":"5"},"items":[]}"#;
+                let body = if watches { Body::empty() } else { Body::from(list.to_vec()) };
+                async move {
+                    if stays {
+                        future::pending::<()>().await;
+                    }
+                    Ok::<_, Infallible>(Response::new(body))
+                }
+            });
+            let (sender, mut news) = mpsc::channel(8);
+            let watched =
+                Watched { resource, namespace: None, labels: None, metadata_only: false, door: Door::Open };
+            tokio::spawn(follow(Client::new(service, "default"), watched, sender));
+            assert!(matches!(news.recv().await, Some(News::Listed(_, 5))));
+            let next = tokio::time::timeout(Duration::from_secs(60), news.recv()).await;
+            assert_eq!(matches!(next, Ok(Some(News::Outdated))), outdated, "{next:?}");
         }
     }
 }

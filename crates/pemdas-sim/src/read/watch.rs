@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::list::{check_options, wrong_version};
 use super::{Form, Selection, shown};
 use crate::api::Failure;
+use crate::custom;
 use crate::kinds::Resource;
 use crate::server::{Call, Server};
 use crate::store::ResourceId;
@@ -14,6 +15,8 @@ use crate::time::Time;
 
 /// How often a watch that wants them gets a bookmark.
 const BOOKMARK_EVERY: u64 = 60_000;
+/// How long watches go on by the old schema after a CRD changed, until the server ends them.
+const OUTDATED: u64 = 1_000;
 
 /// A watch. It holds no part of the server: whoever serves it polls.
 #[derive(Debug, Clone)]
@@ -31,6 +34,8 @@ pub struct Watch {
     last_bookmark: Time,
     /// When the server ends it.
     until: Option<Time>,
+    /// Since when its kind has another schema.
+    outdated: Option<Time>,
     ended: bool,
 }
 
@@ -106,6 +111,7 @@ impl Server {
             bookmarks: request.flag("allowWatchBookmarks"),
             last_bookmark: call.now,
             until: seconds.map(|seconds| call.now.after(seconds * 1000)),
+            outdated: None,
             ended: false,
         };
         let sends_none = request.parameter("sendInitialEvents") == Some("false");
@@ -127,6 +133,9 @@ impl Server {
     pub fn poll(&self, watch: &mut Watch, now: Time) -> Vec<Value> {
         if watch.ended {
             return Vec::new();
+        }
+        if watch.outdated.is_none() && self.is_redefined(&watch.resource) {
+            watch.outdated = Some(now);
         }
         let mut events = std::mem::take(&mut watch.initial);
         let Some(changes) = self.store.since(watch.seen) else {
@@ -156,6 +165,9 @@ impl Server {
             let Some(object) = object else { continue };
             let mut object = Value::clone(object);
             object["metadata"]["resourceVersion"] = Value::from(change.revision.to_string());
+            if let (Some(_), Some(definition)) = (watch.outdated, watch.resource.definition()) {
+                custom::prune(&definition.schema, &mut object);
+            }
             events.push(watch.event(kind, &object, text.get_or_insert_with(|| now.text())));
         }
         watch.seen = watch.seen.max(self.store.revision());
@@ -163,7 +175,15 @@ impl Server {
             watch.last_bookmark = now;
             events.push(watch.bookmark(watch.seen, false));
         }
-        watch.ended = watch.until.is_some_and(|until| now >= until);
+        let end = watch.outdated.map(|since| since.after(OUTDATED)).into_iter().chain(watch.until).min();
+        watch.ended = end.is_some_and(|end| now >= end);
         events
+    }
+
+    /// Whether a CRD says something else of a kind now.
+    fn is_redefined(&self, resource: &Resource) -> bool {
+        let Some(definition) = resource.definition() else { return false };
+        let now = self.kinds.find(&resource.group, &resource.version, &resource.plural);
+        now.is_none_or(|it| it.definition() != Some(definition))
     }
 }

@@ -62,15 +62,16 @@ impl Reading {
 
     /// A cluster to look at, for as long as the command runs.
     pub(super) fn session(&self) -> Result<Session, Outcome> {
+        self.try_session().map_err(|why| why.told())
+    }
+
+    /// The same for whoever says nothing if it fails.
+    pub(super) fn try_session(&self) -> Result<Session, NotAsked> {
         let Cluster { kubeconfig, context } = self.cluster.clone();
-        let told = |why: NotAsked| why.told();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|why| told(NotAsked::Here(why)))?;
-        let connection = runtime
-            .block_on(connect(&Target { kubeconfig, context }))
-            .map_err(|why| told(NotAsked::Trouble(why)))?;
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(NotAsked::Here)?;
+        let connection =
+            runtime.block_on(connect(&Target { kubeconfig, context })).map_err(NotAsked::Trouble)?;
         Ok(Session::new(runtime, connection, self.namespace.clone(), self.operator_namespace.clone()))
     }
 }

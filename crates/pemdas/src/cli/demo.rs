@@ -226,7 +226,9 @@ impl Demo {
             // Its kinds are asked for once: they have to be served by then.
             if looker.is_none() && show.watched.is_served() {
                 let reading = Reading::at(show.stage.kubeconfig.clone(), OPERATOR);
-                looker = Some(Looker::start(&show.watched, move || reading.session().ok(), workers()?));
+                // Whoever quits at once takes the kubeconfig away before it is read: no word about that.
+                let session = move || reading.try_session().ok();
+                looker = Some(Looker::start(&show.watched, session, workers()?));
             }
             if let Some(looker) = &looker {
                 show.watched.take(looker);
