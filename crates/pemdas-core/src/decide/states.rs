@@ -43,6 +43,10 @@ impl Pass<'_> {
         if self.mode == Mode::Deleting && !self.of_deletion(name) {
             member.open = Truth::False;
         }
+        // What is not due is not rendered, nor named: that its template or its object fails would hold others for nothing.
+        if node.key.is_some() && matches!(self.key(slot, node, &edges, each, None), Ok(None)) {
+            return not_due(member);
+        }
         let key = match identity {
             Ok(key) => key,
             Err(cause) => return member.unknown(cause),
@@ -51,10 +55,6 @@ impl Pass<'_> {
         let Some(ledger) = self.ledger() else {
             return member.unknown(Cause::Pending("the ledger is being written".to_owned()));
         };
-        // What is not due is not rendered: that its template fails would hold the object for nothing.
-        if node.key.is_some() && matches!(self.key(slot, node, &edges, each, None), Ok(None)) {
-            return not_due(member);
-        }
         let own = Found::Absent;
         let patch = match self.render(slot, &template.function, &edges, each, &own) {
             Ok(patch) => patch.data,

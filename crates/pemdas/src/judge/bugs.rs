@@ -25,9 +25,9 @@ const FAULTS: &[Fault] = &[
         "a name is not what its expression says",
         Bug::Core(Core::NamesAreReadOff),
         laws::engine_is_right,
-        Some(7),
+        Some(0),
     ),
-    Fault("a needed node is never made", Bug::Core(Core::NeedsAreJudgedOnce), laws::engine_is_right, Some(2)),
+    Fault("a needed node is never made", Bug::Core(Core::NeedsAreJudgedOnce), laws::engine_is_right, Some(34)),
     Fault(
         "the order ends at what is not needed",
         Bug::Core(Core::OrderEndsWithNeed),
@@ -39,13 +39,13 @@ const FAULTS: &[Fault] = &[
         "a refused definition stalls instances",
         Bug::Runtime(Runtime::RefusedRuns),
         laws::revisions_wait_for_their_definitions,
-        None,
+        Some(14),
     ),
     Fault(
         "no member observes an object of its own",
         Bug::Core(Core::MembersSeeAlike),
         laws::engine_is_right,
-        None,
+        Some(254),
     ),
     Fault(
         "what allows absence waits for an object",
@@ -59,7 +59,7 @@ const FAULTS: &[Fault] = &[
         laws::engine_is_right,
         Some(24),
     ),
-    Fault("an edit while nobody runs stays", Bug::Core(Core::NeverTakeBack), laws::operator_is_right, None),
+    Fault("an edit while nobody runs stays", Bug::Core(Core::NeverTakeBack), laws::operator_is_right, Some(71)),
 ];
 
 impl Bug {

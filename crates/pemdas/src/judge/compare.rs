@@ -120,9 +120,21 @@ pub(super) fn wrong(right: &[Outcome], run: &Run, has_history: bool) -> Option<S
         settled &= is_ready(right);
     }
     let first = disorder(&right.first()?.came, &run.came, "creation", |first, then| first < then);
-    let last = right.last().filter(|it| is_ready(it));
-    let last = last.and_then(|it| disorder(&it.went, &run.went, "removal", |first, then| first > then));
-    first.or(last).or_else(|| ending(end, run))
+    first.or_else(|| removals(right, run)).or_else(|| ending(end, run))
+}
+
+/// What went in the wrong order: what a version had and the next one has not, and all of it at the end.
+fn removals(right: &[Outcome], run: &Run) -> Option<String> {
+    let next = right.iter().skip(1).map(Some).chain([None]);
+    right.iter().zip(next).zip(run.went.iter().skip(1)).find_map(|((was, next), went)| {
+        // What waits keeps what it had before.
+        if !is_ready(was) || !next.is_none_or(is_ready) {
+            return None;
+        }
+        let stays = |it: &String| next.is_some_and(|next| next.objects.contains_key(it));
+        let goes = went.iter().filter(|(key, _)| !stays(key)).map(|(key, at)| (key.clone(), *at)).collect();
+        disorder(&was.went, &goes, "removal", |first, then| first > then)
+    })
 }
 
 /// In what the end of an instance differs: the nodes of the deletion come first, and nothing is left.
@@ -135,7 +147,7 @@ fn ending(end: &Outcome, run: &Run) -> Option<String> {
         return Some(format!("deletion: {key} is {}made", if late.contains(key) { "" } else { "not " }));
     }
     let last = run.late.values().max();
-    let early = run.went.iter().find(|(_, at)| last.is_some_and(|last| *at < last));
+    let early = run.went.last()?.iter().find(|(_, at)| last.is_some_and(|last| *at < last));
     let early = early.map(|(key, _)| format!("deletion: {key} goes before the deletion is through"));
     early.or_else(|| run.left.first().map(|it| format!("left: {it} is left when the root is gone")))
 }

@@ -4,14 +4,45 @@ use std::ops::Range;
 
 pub(super) struct Dice {
     state: u64,
-    /// Whether templates read their own object and random values: in every fourth draft.
-    pub(super) own: bool,
+    seed: u64,
+}
+
+/// How much a draft has of a part of the language. A draft that leaves parts out goes deeper into what it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Share {
+    None,
+    Usual,
+    Much,
 }
 
 impl Dice {
     pub(super) fn new(seed: u64) -> Self {
         // Mixed, or the draws of one seed would be those of the one before without the first.
-        Self { state: mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)), own: seed % 4 == 1 }
+        Self { state: mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)), seed }
+    }
+
+    /// How much this draft has of a part of the language. Somebody who looks for a cause says which are left out.
+    pub(super) fn share(&self, part: &str) -> Share {
+        if std::env::var("PEMDAS_JUDGE_WITHOUT").is_ok_and(|without| without.split(',').any(|it| it == part))
+        {
+            return Share::None;
+        }
+        let named = part.bytes().fold(self.seed, |it, byte| mix(it.wrapping_add(u64::from(byte) + 1)));
+        match named % 4 {
+            0 => Share::None,
+            1 => Share::Much,
+            _ => Share::Usual,
+        }
+    }
+
+    /// Whether a part of the language is drawn here: usually once in so many times.
+    pub(super) fn part(&mut self, part: &str, times: usize) -> bool {
+        let drawn = self.below(times);
+        match self.share(part) {
+            Share::None => false,
+            Share::Usual => drawn == 0,
+            Share::Much => drawn == 0 || self.coin(),
+        }
     }
 
     /// A number less than this.

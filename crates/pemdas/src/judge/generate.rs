@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    dice::Dice,
+    dice::{Dice, Share},
     draft::{Also, Before, Body, Draft, Kind, Node, Once, Shape},
     expression::{Expression, Scope, any, simplest},
     forms::Sort,
@@ -53,17 +53,12 @@ const NEXT: &[(&str, bool)] = &[
     ("unread | String | default = \"x\", more | String,", false),
 ];
 
-/// Whether a part of the language is drawn. Somebody who looks for a cause says which are left out.
-fn with(part: &str) -> bool {
-    !std::env::var("PEMDAS_JUDGE_WITHOUT").is_ok_and(|without| without.split(',').any(|it| it == part))
-}
-
 /// A blueprint, its instance and the cluster around it.
 pub(super) fn draft(seed: u64) -> Draft {
     let mut dice = Dice::new(seed);
     let dice = &mut dice;
     let count = 2 + dice.below(7);
-    let in_cluster = dice.once_in(8) && with("cluster");
+    let in_cluster = dice.part("cluster", 8);
     let mut draft = Draft {
         nodes: vec![Node::new(Body::Root)],
         names: Vec::new(),
@@ -72,15 +67,14 @@ pub(super) fn draft(seed: u64) -> Draft {
         in_cluster,
         roots: Vec::new(),
         around: around(),
-        gap: dice.once_in(3) && with("gap"),
+        gap: dice.part("gap", 3),
         unread: UNREAD,
         next: NEXT[dice.below(NEXT.len())],
     };
     while draft.nodes.len() < count {
         let at = draft.nodes.len();
         let node = node(at, &draft.nodes, in_cluster, dice);
-        let state =
-            (dice.once_in(5) && with("state")).then(|| state(at, &node, &draft.nodes, dice)).flatten();
+        let state = dice.part("state", 5).then(|| state(at, &node, &draft.nodes, dice)).flatten();
         draft.nodes.push(node);
         draft.nodes.extend(state);
     }
@@ -90,7 +84,7 @@ pub(super) fn draft(seed: u64) -> Draft {
         let from = if dice.once_in(3) { 0 } else { dice.below(to) };
         need(&mut draft.nodes, from, to, dice);
         for from in 0..count {
-            if from != to && dice.once_in(8) {
+            if from != to && dice.part("cross", 8) {
                 need(&mut draft.nodes, from, to, dice);
             }
         }
@@ -105,7 +99,7 @@ pub(super) fn draft(seed: u64) -> Draft {
             }
         }
     }
-    for _ in 0..if dice.once_in(6) && with("deleting") { 1 + dice.below(2) } else { 0 } {
+    for _ in 0..if dice.part("deleting", 6) { 1 + dice.below(2) } else { 0 } {
         last(&mut draft, dice);
     }
     draft.names = names(draft.nodes.len(), dice);
@@ -125,26 +119,24 @@ pub(super) fn names(count: usize, dice: &mut Dice) -> Vec<String> {
 
 fn node(at: usize, earlier: &[Node], in_cluster: bool, dice: &mut Dice) -> Node {
     let mut before: Vec<Before> = (1..at)
-        .filter_map(|from| if dice.once_in(4) { Some(before(from, &earlier[from], dice)) } else { None })
+        .filter_map(|from| if dice.part("edge", 4) { Some(before(from, &earlier[from], dice)) } else { None })
         .collect();
-    let members = (dice.once_in(6) && with("members")).then(|| any(Sort::Record, 2, &Scope::the(), dice));
+    let members = dice.part("members", 6).then(|| any(Sort::Record, 2, &Scope::the(), dice));
     let mut scope = if members.is_some() { Scope::the().member() } else { Scope::the() };
     // Names read the root and the member alone.
     let early = scope.clone();
     scope.from = before.iter().filter(|it| it.extract.is_some()).map(|it| it.from).collect();
     let inputs = Scope::the().with(&scope.from);
     for it in before.iter_mut().filter(|it| it.until.is_some()) {
-        if matches!(earlier[it.from].body, Body::Template { once: None, .. })
-            && dice.once_in(3)
-            && with("computed")
-        {
+        if matches!(earlier[it.from].body, Body::Template { once: None, .. }) && dice.part("computed", 3) {
             it.until = Some(computed(&inputs, dice));
         }
     }
     let place = |dice: &mut Dice| (in_cluster || dice.once_in(4)).then(|| Expression::place(dice));
     let mut it = Node::new(Body::Mirror);
     let each = members.is_some();
-    match dice.below(16) {
+    let drawn = if dice.part("others", 32) { 13 + dice.below(3) } else { dice.below(16) };
+    match drawn {
         0..=9 => {
             it.body = template(at, each, &early, &scope, dice);
             if let Body::Template { kind, namespace, .. } = &mut it.body
@@ -157,7 +149,7 @@ fn node(at: usize, earlier: &[Node], in_cluster: bool, dice: &mut Dice) -> Node 
             it.ready = it.ready.filter(|_| !matches!(it.body, Body::Template { once: Some(_), .. }));
         }
         10..=12 => (it.body, it.members) = (Body::Value(any(Sort::Text, DEPTH, &scope, dice)), members),
-        13 if dice.once_in(4) && with("mirror") => it.ready = Some(Shape::Plain("Any")),
+        13 if dice.part("mirror", 4) => it.ready = Some(Shape::Plain("Any")),
         13 => {
             let name = match (each, dice.coin()) {
                 (true, _) => Expression::for_each(false),
@@ -167,7 +159,7 @@ fn node(at: usize, earlier: &[Node], in_cluster: bool, dice: &mut Dice) -> Node 
             (it.body, it.members) =
                 (Body::Observe { name, namespace: place(dice), optional: dice.coin() }, members);
         }
-        14 if with("select") => {
+        14 if dice.share("select") != Share::None => {
             let label = any(Sort::Label, 1, &Scope::the(), dice);
             let namespace = if dice.once_in(3) { Some(Expression::everywhere()) } else { place(dice) };
             it.body = Body::Select { label, namespace };
@@ -184,31 +176,31 @@ fn node(at: usize, earlier: &[Node], in_cluster: bool, dice: &mut Dice) -> Node 
 }
 
 fn template(at: usize, member: bool, early: &Scope, outside: &Scope, dice: &mut Dice) -> Body {
-    let once = (dice.once_in(8) && with("once")).then(|| Once {
+    let once = dice.part("once", 8).then(|| Once {
         key: (dice.coin()).then(|| Expression::key(dice)),
         result: (dice.coin()).then(|| any(Sort::Text, 2, &Scope::job(), dice)),
     });
     let member = member && once.is_none();
     let (early, scope) = match &once {
         Some(_) => (Scope::the(), Scope::the().with(&outside.from)),
-        None if dice.own && with("own") => (early.clone(), outside.clone().own(dice)),
+        None if dice.share("own") == Share::Much => (early.clone(), outside.clone().own(dice)),
         None => (early.clone(), outside.clone()),
     };
-    let late = once.is_none() && dice.once_in(12);
+    let late = once.is_none() && dice.part("late", 12);
     let within = if late { outside } else { &early };
     let name = Expression::tagged(&any(Sort::Label, DEPTH, within, dice), at, member, dice);
     let namespace = (dice.once_in(6)).then(|| Expression::place(dice));
     let mut data: Vec<_> = (0..dice.below(3)).map(|_| any(Sort::Text, DEPTH, &scope, dice)).collect();
     let kind = match dice.below(12) {
         _ if once.is_some() => Kind::Job,
-        _ if !with("kinds") => Kind::ConfigMap,
+        _ if dice.share("kinds") == Share::None => Kind::ConfigMap,
         0 => Kind::Deployment,
         1 => Kind::Secret,
         2 => Kind::ServiceAccount,
         3 => Kind::ClusterRole,
         _ => Kind::ConfigMap,
     };
-    if kind == Kind::ConfigMap && dice.once_in(10) && dice.own && with("own") {
+    if kind == Kind::ConfigMap && dice.once_in(10) && dice.share("own") == Share::Much {
         data.insert(0, Expression::own());
     }
     let namespace = namespace.filter(|_| kind != Kind::ClusterRole);
@@ -222,7 +214,7 @@ fn state(at: usize, object: &Node, earlier: &[Node], dice: &mut Dice) -> Option<
         return None;
     }
     let before: Vec<Before> = (1..at)
-        .filter_map(|from| if dice.once_in(4) { Some(before(from, &earlier[from], dice)) } else { None })
+        .filter_map(|from| if dice.part("edge", 4) { Some(before(from, &earlier[from], dice)) } else { None })
         .map(|it| Before { each: false, ..it })
         .collect();
     let mut scope = Scope::the();
@@ -250,7 +242,7 @@ fn before(from: usize, node: &Node, dice: &mut Dice) -> Before {
         Body::Template { once: Some(_), .. } => Scope::result(),
         _ => Scope::live(),
     };
-    let each = node.members.is_some() && dice.once_in(3);
+    let each = node.members.is_some() && dice.part("each", 3);
     let readable = !matches!(node.body, Body::Absent { .. } | Body::State { .. });
     let reads = readable && dice.coin() && !each;
     let shapes = match &node.body {
@@ -258,7 +250,7 @@ fn before(from: usize, node: &Node, dice: &mut Dice) -> Before {
         Body::Template { .. } => UNTIL,
         _ => &[],
     };
-    let shaped = !shapes.is_empty() && dice.once_in(3);
+    let shaped = !shapes.is_empty() && dice.part("shape", 3);
     Before {
         from,
         until: shaped.then(|| Shape::Plain(shapes[dice.below(shapes.len())])),
@@ -272,7 +264,11 @@ fn need(nodes: &mut [Node], from: usize, to: usize, dice: &mut Dice) {
         return;
     }
     let mut after = Vec::new();
-    let when = (!dice.once_in(3)).then(|| {
+    // What belongs together is often needed for one reason.
+    let mut earlier = nodes.iter().flat_map(|it| &it.also).filter(|it| it.before.is_empty());
+    let shared = earlier.find_map(|it| it.when.clone()).filter(|_| dice.part("shared", 8));
+    let when = shared.is_none() && !dice.once_in(3);
+    let when = shared.or(when.then(|| {
         let mut scope = Scope::the();
         if dice.once_in(4) {
             let reads = dice.within(1..nodes.len());
@@ -282,7 +278,7 @@ fn need(nodes: &mut [Node], from: usize, to: usize, dice: &mut Dice) {
             }
         }
         any(Sort::Bool, DEPTH, &scope, dice)
-    });
+    }));
     nodes[from].also.push(Also { to, when, before: after });
 }
 

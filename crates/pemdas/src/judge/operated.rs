@@ -50,14 +50,14 @@ pub(super) fn run(draft: &Draft, readers: &Readers) -> Result<Run, String> {
                 if version == 0 {
                     run.came = std::mem::take(&mut played.came);
                 }
+                run.went.push(std::mem::take(&mut played.went));
                 run.outcomes.push(played.outcome(&host)?);
                 version += 1;
             }
             if version == draft.roots.len() {
-                played.went.clear();
                 played.came.clear();
                 played.end(&host).await?;
-                run.went = std::mem::take(&mut played.went);
+                run.went.push(std::mem::take(&mut played.went));
                 run.late = std::mem::take(&mut played.came);
                 run.left = host.with(left);
             }

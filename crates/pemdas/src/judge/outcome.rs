@@ -30,8 +30,8 @@ pub(super) struct Run {
     pub(super) came: BTreeMap<String, usize>,
     /// When each object came when the root was deleted.
     pub(super) late: BTreeMap<String, usize>,
-    /// When each went then.
-    pub(super) went: BTreeMap<String, usize>,
+    /// When each object went: for each version of the root, and at its end.
+    pub(super) went: Vec<BTreeMap<String, usize>>,
     /// What is left when the root is gone.
     pub(super) left: Vec<String>,
     /// Whether something is said of nodes without members.

@@ -58,6 +58,7 @@ impl Sound {
             if version == 0 {
                 run.came = rounds(&played, |verb| verb == Verb::Create);
             }
+            run.went.push(rounds(&played, |verb| verb == Verb::Delete));
             // What was there before us.
             let away = draft
                 .around
@@ -76,7 +77,7 @@ impl Sound {
         end(&mut world);
         let played = plan(Some(&program), &mut world, &mut self.renderer);
         run.late = rounds(&played, |verb| verb == Verb::Create);
-        run.went = rounds(&played, |verb| verb == Verb::Delete);
+        run.went.push(rounds(&played, |verb| verb == Verb::Delete));
         // What has an owner is taken by the garbage collector.
         let stays = |it: &&Arc<Live>| {
             it.label(ROOT_LABEL).is_some() && it.body.pointer("/metadata/ownerReferences").is_none()
@@ -137,6 +138,8 @@ fn name(key: &ObjectKey) -> String {
 fn world(blueprint: &Blueprint, draft: &Draft) -> World {
     let mut world = World::new(key(&draft.roots[0]), "root");
     world.lease = Lease { held: true, epoch: 0 };
+    // Long after this process began to lead: nothing of an earlier one may still arrive.
+    world.now = 3_600_000;
     world.ledger = LedgerFact::Absent;
     "judge".clone_into(&mut world.entropy);
     world.kinds = known_kinds(blueprint);
@@ -188,7 +191,7 @@ fn rounds(plan: &Plan, wanted: fn(Verb) -> bool) -> BTreeMap<String, usize> {
 fn fates(blueprint: &Blueprint, plan: &Plan) -> BTreeMap<Slot, Fate> {
     // What a node made earlier stands beside it, as a member of another name, and is on its way out.
     let stays = |(slot, it): &(&pemdas_core::ledger::Slot, &NodePlan)| {
-        !matches!(it.fate, Planned::NotNeeded | Planned::Goes(_)) && !slot.member.starts_with('~')
+        !matches!(it.fate, Planned::NotNeeded | Planned::Goes(_)) && !slot.member.contains('~')
     };
     let needed = plan.nodes.iter().filter(stays);
     let is_many =

@@ -284,7 +284,10 @@ impl Rest<'_> {
     }
 
     /// What comes after these waits for them, or fails if a function fails that takes data from one.
-    fn waiting(&self, path: &[&str; 1], member: Option<&str>, on: BTreeSet<String>) -> Fate {
+    fn waiting(&self, path: &[&str; 1], member: Option<&str>, mut on: BTreeSet<String>) -> Fate {
+        // An object waits for its states as well, and either may be said.
+        let states = self.of.states(path[0]).filter(|it| self.needed(it) != Need::No && !self.is_idle(it));
+        on.extend(states.map(str::to_owned));
         if self.is_spoiled(path, self.of.clause(path[0], "before"), member) {
             return Fate::FailsAnyway(on);
         }
@@ -485,7 +488,10 @@ impl Rest<'_> {
         if let Some(once) = once {
             let result = match once.get("result") {
                 Some(_) => self.of.nickel.call(&[&slot.0, "once", "result"], &object),
-                None => Ok(Value::Null),
+                None => Ok(json!({
+                    "apiVersion": object["apiVersion"], "kind": object["kind"],
+                    "metadata": { "name": object["metadata"]["name"] }, "status": object["status"],
+                })),
             };
             let Ok(result) = result else { return Fate::Fails };
             return self.is(slot, result);
