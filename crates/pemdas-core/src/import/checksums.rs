@@ -72,9 +72,17 @@ fn meant(objects: &[Object], object: &Object, annotation: &str, edges: &[Found])
             _ => it.is_plain("ConfigMap") || it.is_plain("Secret"),
         }
     };
+    let is_called = |it: &Object| {
+        (it.is_plain("ConfigMap") || it.is_plain("Secret")) && it.name.ends_with(&format!("-{suffix}"))
+    };
+    // A configuration may be a Secret: then its name says so.
+    let mut called = edges.iter().map(|it| it.to).filter(|it| is_called(&objects[*it]));
+    if let (Some(one), None) = (called.next(), called.next()) {
+        return Some(one);
+    }
     let used: Vec<usize> = edges.iter().map(|it| it.to).filter(|it| is_candidate(*it)).collect();
     only(objects, object, &suffix, &which, &used).or_else(|| {
-        // What a program reads from the API server, it is told by its name.
+        // A program that reads an object from the API server gets its name in an argument or a variable.
         let all = (0..objects.len()).filter(|it| is_candidate(*it) && mentions(object, &objects[*it]));
         only(objects, object, &suffix, &which, &all.collect::<Vec<_>>())
     })
@@ -109,7 +117,7 @@ fn is_same_word(one: &str, other: &str) -> bool {
     one.trim_end_matches('s') == other.trim_end_matches('s')
 }
 
-/// Whether the pods of an object are told the name of another one.
+/// Whether the pods of an object get the name of another object, in an argument, a command or a variable.
 fn mentions(object: &Object, other: &Object) -> bool {
     fn holds(value: &Value, name: &str) -> bool {
         match value {

@@ -6,7 +6,7 @@ use serde_json::{Map, Number, Value, json};
 
 use super::{
     labels::{Labels, Which},
-    seeds::Made,
+    seeds::{Made, base64},
 };
 
 /// A proposed blueprint.
@@ -172,6 +172,8 @@ pub enum What {
     Number(Number),
     /// A string, put together.
     Text(Vec<Part>),
+    /// The same in base64, as the `data` of a Secret has it.
+    Encoded(Vec<Part>),
     /// The value of a parameter that is no string.
     Read(String),
     /// A list.
@@ -251,24 +253,25 @@ impl Draft {
         self.nodes.iter().map(|it| self.value(&it.template, &values)).collect()
     }
 
+    fn text(&self, parts: &[Part], values: &BTreeMap<&str, &Value>) -> String {
+        let texts = parts.iter().map(|part| match part {
+            Part::Literal(text) => text.as_str(),
+            Part::RootName => &self.instance,
+            Part::RootNamespace => &self.namespace,
+            Part::Parameter(name) => values.get(name.as_str()).and_then(|it| it.as_str()).unwrap_or_default(),
+            Part::Digest { was, .. } => was,
+        });
+        texts.collect()
+    }
+
     fn value(&self, expression: &Expression, values: &BTreeMap<&str, &Value>) -> Value {
         match &expression.what {
             What::Null => Value::Null,
             What::Bool(it) => json!(it),
             What::Number(it) => Value::Number(it.clone()),
             What::Read(name) => values.get(name.as_str()).map_or(Value::Null, |it| (*it).clone()),
-            What::Text(parts) => {
-                let text = parts.iter().map(|part| match part {
-                    Part::Literal(text) => text.as_str(),
-                    Part::RootName => &self.instance,
-                    Part::RootNamespace => &self.namespace,
-                    Part::Parameter(name) => {
-                        values.get(name.as_str()).and_then(|it| it.as_str()).unwrap_or_default()
-                    }
-                    Part::Digest { was, .. } => was,
-                });
-                Value::String(text.collect())
-            }
+            What::Text(parts) => Value::String(self.text(parts, values)),
+            What::Encoded(parts) => Value::String(base64(self.text(parts, values).as_bytes())),
             What::List(items) => items.iter().map(|it| self.value(it, values)).collect(),
             What::Record(fields) => Value::Object(
                 fields.iter().map(|(name, it)| (name.clone(), self.value(it, values))).collect::<Map<_, _>>(),

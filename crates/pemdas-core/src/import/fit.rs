@@ -56,7 +56,7 @@ fn rename(expression: &mut Expression, names: &BTreeMap<String, String>) {
     };
     match &mut expression.what {
         What::Read(name) => renew(name),
-        What::Text(parts) => parts.iter_mut().for_each(|part| {
+        What::Text(parts) | What::Encoded(parts) => parts.iter_mut().for_each(|part| {
             if let Part::Parameter(name) = part {
                 renew(name);
             }

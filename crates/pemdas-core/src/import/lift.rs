@@ -69,10 +69,13 @@ impl Builder<'_> {
             Content::Null => What::Null,
             Content::Bool(it) => What::Bool(*it),
             Content::Number(it) => What::Number(it.clone()),
-            Content::Text(text) => What::Text(match self.follows(path) {
-                Some(node) => vec![Part::Digest { node: node.clone(), was: text.clone() }],
-                None => self.texts.parts(self.object, path, text),
-            }),
+            Content::Text(text) => match self.follows(path) {
+                Some(node) => What::Text(vec![Part::Digest { node: node.clone(), was: text.clone() }]),
+                None => match self.texts.encoded(self.object, path, text) {
+                    Some(parts) => What::Encoded(parts),
+                    None => What::Text(self.texts.parts(self.object, path, text)),
+                },
+            },
             Content::List(items) => What::List(
                 items.iter().enumerate().map(|(at, it)| self.under(path, format!("[{at}]"), it)).collect(),
             ),

@@ -12,6 +12,7 @@ mod checksums;
 pub mod codes;
 mod draft;
 mod fit;
+mod home;
 mod hooks;
 mod labels;
 mod lift;
@@ -180,6 +181,11 @@ pub fn draft(given: Vec<Given>, wishes: &Wishes) -> (Option<Draft>, Vec<Diagnost
     }
     if problems.iter().any(|it| it.severity == crate::diagnostic::Severity::Error) || objects.is_empty() {
         return (None, problems);
+    }
+    if let Some(namespace) = home::said_elsewhere(&objects) {
+        for object in objects.iter_mut().filter(|it| it.namespaced && it.namespace.is_empty()) {
+            object.namespace.clone_from(&namespace);
+        }
     }
     let named = names::choose(&objects, &release, wishes);
     settle_namespaces(&mut objects, &named);

@@ -1,7 +1,7 @@
 //! Values of Secrets that Pemdas makes: each instance has one of its own, and keeps it.
 //!
-//! A chart makes passwords at random whenever it is rendered. Taken as they are, all instances would have the same; made anew, what runs
-//! with the old one would break. So they stay as they are unless somebody says otherwise, value by value.
+//! Each time a chart is rendered, it makes new random passwords. If `import` keeps the rendered password, all instances share it. If
+//! Pemdas makes a new one, whatever runs with the old one breaks. So a value stays as it is unless the user asks for a new one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +42,7 @@ impl Made {
     }
 }
 
-fn base64(bytes: &[u8]) -> String {
+pub(super) fn base64(bytes: &[u8]) -> String {
     const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
     for three in bytes.chunks(3) {
@@ -170,7 +170,7 @@ fn make(object: &mut Object, keys: &[String]) {
         .into_iter()
         .filter(|it| keys.iter().any(|key| key == it.1))
         .map(|(field, key, text, tree)| {
-            // Bytes that are no text are told apart by how they are written.
+            // Bytes that are not text are compared in the form in which they are written.
             (field.to_owned(), key.to_owned(), text.unwrap_or_else(|| tree.to_json().to_string()))
         })
         .collect();

@@ -282,7 +282,7 @@ fn names<'a>(expression: &'a Expression, found: &mut BTreeSet<&'a str>) {
 fn reads(expression: &Expression) -> bool {
     match &expression.what {
         What::Read(_) => true,
-        What::Text(parts) => parts.iter().any(|it| !matches!(it, Part::Literal(_))),
+        What::Text(parts) | What::Encoded(parts) => parts.iter().any(|it| !matches!(it, Part::Literal(_))),
         What::List(items) => items.iter().any(reads),
         What::Record(fields) => fields.iter().any(|it| reads(&it.1)),
         What::Labels(..) | What::Made(_) => true,
@@ -294,6 +294,7 @@ fn reads(expression: &Expression) -> bool {
 fn encodes(expression: &Expression) -> bool {
     match &expression.what {
         What::Made(made) => made.encoded,
+        What::Encoded(_) => true,
         What::List(items) => items.iter().any(encodes),
         What::Record(fields) | What::Labels(_, fields) => fields.iter().any(|it| encodes(&it.1)),
         _ => false,
@@ -311,7 +312,7 @@ fn is_quiet(expression: &Expression) -> bool {
     let inside = match &expression.what {
         What::List(items) => items.iter().all(is_quiet),
         What::Record(fields) | What::Labels(_, fields) => fields.iter().all(|it| is_quiet(&it.1)),
-        What::Text(parts) => !strings::wants_lines(parts),
+        What::Text(parts) | What::Encoded(parts) => !strings::wants_lines(parts),
         _ => true,
     };
     inside && expression.above.is_empty() && expression.beside.is_none()
@@ -337,6 +338,9 @@ impl Printer {
             }
             What::Text(parts) if strings::wants_lines(parts) => {
                 strings::lines(parts, level + 1, &|part| self.part(part))
+            }
+            What::Encoded(parts) if strings::wants_lines(parts) => {
+                format!("base64 {}", self.block(&What::Text(parts.clone()), level))
             }
             What::Labels(which, more) if !more.is_empty() => {
                 let more = self.block(&What::Record(more.clone()), level);
@@ -400,7 +404,7 @@ impl Printer {
         let quiet = match what {
             What::List(items) => items.iter().all(is_quiet),
             What::Record(fields) | What::Labels(_, fields) => fields.iter().all(|it| is_quiet(&it.1)),
-            What::Text(parts) => !strings::wants_lines(parts),
+            What::Text(parts) | What::Encoded(parts) => !strings::wants_lines(parts),
             _ => true,
         };
         let small = match what {
@@ -421,6 +425,7 @@ impl Printer {
             What::Number(it) => number(it),
             What::Read(name) => format!("{}.root.spec.{}", self.argument, field_name(name)),
             What::Made(made) => self.made(made),
+            What::Encoded(parts) => format!("base64 {}", self.line(&What::Text(parts.clone()))),
             What::Text(parts) => match parts.as_slice() {
                 [part] if !matches!(part, Part::Literal(_)) => self.part(part),
                 parts => strings::quoted(parts, &|part| self.part(part)),

@@ -132,7 +132,7 @@ fn name_after(draft: &mut Draft, instance: Option<&str>) {
 
 fn rename_root(expression: &mut Expression, parts: &[Part]) {
     match &mut expression.what {
-        What::Text(text) => {
+        What::Text(text) | What::Encoded(text) => {
             let mut named: Vec<Part> = Vec::new();
             for part in std::mem::take(text) {
                 let new = if part == Part::RootName { parts.to_vec() } else { vec![part] };

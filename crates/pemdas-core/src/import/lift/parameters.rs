@@ -185,7 +185,8 @@ pub(super) fn find(objects: &[Object], named: &Named) -> Found {
     let mut found = Found { parameters: Vec::new(), places: BTreeMap::new() };
     // That one counts upgrades.
     let mut used: BTreeSet<String> = [crate::import::hooks::RELEASE.to_owned()].into();
-    let alone = versions.len() == 1;
+    let shared = versions.len();
+    let alone = shared == 1;
     for Version { of: (_, tag), images } in versions {
         let node = images.first().and_then(|it| named.nodes.get(it.0.object)).map_or("", String::as_str);
         let tries = [camel(&format!("{node}_version"), false), format!("version{}", used.len())];
@@ -203,7 +204,7 @@ pub(super) fn find(objects: &[Object], named: &Named) -> Found {
             has_default: false,
         });
     }
-    let names = names(&groups, objects, named, used);
+    let names = names(&groups, objects, named, used, shared);
     for (group, name) in groups.iter().zip(names) {
         let Some(first) = group.first() else { continue };
         for it in group {
@@ -276,13 +277,16 @@ fn names(
     objects: &[Object],
     named: &Named,
     mut used: BTreeSet<String>,
+    versions: usize,
 ) -> Vec<String> {
     let role_of = |group: &Vec<Candidate>| group.first().map(|it| it.role);
     let mut names = Vec::new();
     for group in groups {
         let Some(first) = group.first() else { continue };
         let base = first.role.name();
-        let alone = groups.iter().filter(|it| role_of(it) == Some(first.role)).count() == 1;
+        // Beside images that share a version, the only other one is not the image of it all.
+        let versions = if first.role == Role::Image { versions } else { 0 };
+        let alone = groups.iter().filter(|it| role_of(it) == Some(first.role)).count() + versions == 1;
         let node = named.nodes.get(first.object).map(String::as_str).unwrap_or_default();
         let with = |words: &str| camel(&format!("{words}_{base}"), false);
         let mut tries = Vec::new();

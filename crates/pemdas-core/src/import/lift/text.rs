@@ -1,7 +1,12 @@
 //! Strings that are made from the root's name: names of objects, what refers to them, and labels.
 
+use std::collections::BTreeSet;
+
 use super::{Object, Part, is_data, is_opaque};
-use crate::import::names::Named;
+use crate::{
+    import::{names::Named, seeds::base64},
+    secrets::decoded,
+};
 
 /// Lists whose items are called something within their object only.
 const LOCAL: &[&str] = &[
@@ -22,6 +27,8 @@ pub(in crate::import) struct Texts<'a> {
     named: &'a Named,
     /// Names of objects that begin with the instance's and are longer, the longest first.
     longer: Vec<&'a str>,
+    /// Names of Services that live where the root does: addresses begin with them.
+    services: BTreeSet<&'a str>,
     /// Whether objects say with a label of their own which instance they are of.
     instance_label: bool,
 }
@@ -38,7 +45,19 @@ impl<'a> Texts<'a> {
                 it.tree.find(&["metadata", "labels"]).and_then(|it| it.text(&["app.kubernetes.io/instance"]));
             label == Some(named.instance.as_str())
         };
-        Self { named, longer, instance_label: objects.iter().any(labelled) }
+        let at_home = |it: &&Object| it.kind == "Service" && it.namespace == named.namespace;
+        let services = objects.iter().filter(at_home).map(|it| it.name.as_str()).collect();
+        Self { named, longer, services, instance_label: objects.iter().any(labelled) }
+    }
+
+    /// A value in the `data` of a Secret, if it mentions names: the parts of its text.
+    pub(super) fn encoded(&self, object: &Object, path: &[String], text: &str) -> Option<Vec<Part>> {
+        let is_value = object.kind == "Secret" && path.len() == 2 && path[0] == "data";
+        let plain = is_value.then(|| decoded(text)).flatten()?;
+        let parts = self.mentions(&plain);
+        let mentions = parts.iter().any(|it| !matches!(it, Part::Literal(_)));
+        // What another encoder wrote otherwise would not come out the same.
+        (mentions && base64(plain.as_bytes()) == text).then_some(parts)
     }
 
     /// A string of an object as parts.
@@ -46,7 +65,8 @@ impl<'a> Texts<'a> {
         let literal = || vec![Part::Literal(text.to_owned())];
         let last = path.last().map(String::as_str).unwrap_or_default();
         let top = path.len() == 1 && (last == "apiVersion" || last == "kind");
-        if top || last == "image" || is_opaque(object) || (object.kind == "Secret" && is_data(object, path)) {
+        let is_encoded = is_data(object, path) && (object.kind == "Secret" || path[0] == "binaryData");
+        if top || last == "image" || is_opaque(object) || (is_encoded && path[0] != "stringData") {
             return literal();
         }
         if path.len() == 2 && path[0] == "metadata" && last == "name" {
@@ -111,7 +131,11 @@ impl<'a> Texts<'a> {
             let before = text.get(..text.len() - rest.len()).unwrap_or_default();
             let here = rest.starts_with(self.named.instance.as_str());
             let found = self.longer.iter().filter(|_| here).find(|name| {
-                rest.strip_prefix(**name).is_some_and(|after| may_precede(before) && self.may_follow(after))
+                let after = rest.strip_prefix(**name);
+                // A pod has a name before that of its Service: `db-0.db.shop.svc`.
+                let precedes =
+                    may_precede(before) || (before.ends_with('.') && self.services.contains(**name));
+                after.is_some_and(|after| precedes && self.may_follow(after))
             });
             if let Some(name) = found {
                 literal_into(&mut parts, &mut literal);
@@ -126,6 +150,12 @@ impl<'a> Texts<'a> {
                 rest = rest.get(self.named.instance.len()..).unwrap_or_default();
                 continue;
             }
+            if let Some(after) = self.is_in_address(before, rest) {
+                literal_into(&mut parts, &mut literal);
+                parts.push(Part::RootNamespace);
+                rest = after;
+                continue;
+            }
             let Some(letter) = rest.chars().next() else { break };
             literal.push(letter);
             rest = rest.get(letter.len_utf8()..).unwrap_or_default();
@@ -135,6 +165,19 @@ impl<'a> Texts<'a> {
             parts.push(Part::Literal(String::new()));
         }
         parts
+    }
+
+    /// Behind the name of a Service that is imported too, the namespace is that of the root, and so it is behind a variable: in
+    /// `$(NAME).shop.svc`, the variable most likely holds such a name. Returns what follows it.
+    fn is_in_address<'t>(&self, before: &str, rest: &'t str) -> Option<&'t str> {
+        let host = before.strip_suffix('.').filter(|_| !self.named.cluster)?;
+        let after = rest.strip_prefix(self.named.namespace.as_str())?;
+        let word = |it: char| it.is_ascii_alphanumeric() || it == '-';
+        let of_cluster = after.strip_prefix(".svc").is_some_and(|it| !it.starts_with(word));
+        let name = host.rsplit(|it| !word(it)).next().unwrap_or_default();
+        let is_service = self.services.contains(name);
+        let ends = of_cluster || !(after.starts_with(word) || after.starts_with(['.', '_']));
+        ((is_service && ends) || (host.ends_with([')', '}']) && of_cluster)).then_some(after)
     }
 
     /// Whether the name of an instance that is no other word is meant here: it is all there is, or the beginning of a longer name.

@@ -32,8 +32,16 @@ type Case<'a> = (&'a str, &'a [&'a str], &'a [&'a str], &'a str, Option<&'a str>
 
 #[test]
 fn a_checksum_follows_the_object_that_its_words_and_the_pods_mean() {
-    let others = || [map("shop-web"), map("shop-scripts"), map("shop-log-config"), secret("shop-web-auth")];
-    let cases: [Case<'_>; 12] = [
+    let others = || {
+        [
+            map("shop-web"),
+            map("shop-scripts"),
+            map("shop-log-config"),
+            secret("shop-web-auth"),
+            secret("shop-web-config"),
+        ]
+    };
+    let cases: [Case<'_>; 14] = [
         ("config", &["shop-scripts"], &["shop-web-auth"], "", Some("scripts")),
         ("secret", &["shop-scripts"], &["shop-web-auth"], "", Some("web_auth")),
         ("scripts", &["shop-scripts", "shop-web"], &[], "", Some("scripts")),
@@ -41,6 +49,9 @@ fn a_checksum_follows_the_object_that_its_words_and_the_pods_mean() {
         // Of several, the one that is called as the workload is.
         ("config", &["shop-scripts", "shop-web"], &[], "", Some("web_config_map")),
         ("config", &[], &[], "--from=shop-scripts", Some("scripts")),
+        // A Secret that is called so.
+        ("config", &["shop-scripts"], &["shop-web-config"], "", Some("web_config")),
+        ("config", &["shop-log-config"], &["shop-web-config"], "", Some("log_config")),
         // Nobody can say which.
         ("configmap", &["shop-scripts", "shop-log-config"], &[], "", None),
         ("config", &[], &["shop-web-auth"], "", None),

@@ -298,3 +298,106 @@ fn another_name_of_a_release_changes_the_name_of_the_instance_and_nothing_else()
         }
     }
 }
+
+/// A release in whose objects no namespace stands, but in what names them.
+fn released(namespace: &str) -> Vec<Value> {
+    let labels = json!({ "app.kubernetes.io/instance": "rel" });
+    let called = |mut it: Value, name: &str| {
+        it["metadata"] = json!({ "name": name, "labels": labels });
+        it
+    };
+    let host = format!("amqp://rel-mq-0.rel-mq-headless.{namespace}.svc.cluster.local:5672");
+    let env = json!([
+        { "name": "URL", "value": host },
+        { "name": "HOST", "value": format!("mq.$(SERVICE).{namespace}.svc") },
+        { "name": "API", "value": format!("https://kubernetes.{namespace}.svc") },
+    ]);
+    let conf = format!("peers = rel-mq-headless.{namespace}.svc");
+    vec![
+        called(json!({ "apiVersion": "v1", "kind": "ServiceAccount" }), "rel-mq"),
+        called(
+            json!({ "apiVersion": "v1", "kind": "Service", "spec": { "clusterIP": "None" } }),
+            "rel-mq-headless",
+        ),
+        called(
+            json!({ "apiVersion": "v1", "kind": "Secret", "stringData": { "mq.conf": conf },
+            "data": { "raw": super::super::seeds::base64(conf.as_bytes()), "password": "cDJ4VjhrTG1ROQ==" } }),
+            "rel-mq-config",
+        ),
+        called(
+            json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view" },
+            "subjects": [{ "kind": "ServiceAccount", "name": "rel-mq", "namespace": namespace }] }),
+            "rel-mq",
+        ),
+        called(
+            json!({ "apiVersion": "apps/v1", "kind": "StatefulSet", "spec": { "serviceName": "rel-mq-headless",
+            "selector": { "matchLabels": labels }, "template": { "metadata": { "labels": labels },
+            "spec": { "containers": [{ "name": "mq", "image": "mq:1", "env": env }] } } } }),
+            "rel-mq",
+        ),
+    ]
+}
+
+#[test]
+fn a_release_lives_where_what_names_its_objects_says() {
+    for namespace in ["apps", "default"] {
+        let draft = drafted(&released(namespace));
+        assert_eq!((draft.namespace.as_str(), draft.cluster), (namespace, false));
+        let binding = node(&draft, "mq_cluster_role_binding");
+        assert!(binding.edges.iter().any(|it| it.to == "mq_account"), "{binding:?}");
+        assert!(
+            draft
+                .objects
+                .iter()
+                .all(|it| it["kind"] == "ClusterRoleBinding" || it["metadata"]["namespace"] == namespace)
+        );
+    }
+    // Nobody can say which of two.
+    let mut objects = released("apps");
+    objects[4]["spec"]["template"]["spec"]["containers"][0]["env"][0]["value"] =
+        json!("rel-mq-headless.other.svc:80");
+    assert_eq!(drafted(&objects).namespace, "default");
+}
+
+#[test]
+fn addresses_and_secrets_follow_the_instance_and_its_namespace() {
+    let mut draft = drafted(&released("apps"));
+    assert_eq!(draft.rendered()[2]["data"]["raw"], draft.objects[2]["data"]["raw"]);
+    (draft.instance, draft.namespace) = ("other".to_owned(), "there".to_owned());
+    let made = draft.rendered();
+    let env = made[4].pointer("/spec/template/spec/containers/0/env").unwrap();
+    let values: Vec<_> = env.as_array().unwrap().iter().map(|it| it["value"].as_str().unwrap()).collect();
+    assert_eq!(
+        values,
+        [
+            "amqp://other-mq-0.other-mq-headless.there.svc.cluster.local:5672",
+            "mq.$(SERVICE).there.svc",
+            // That one is not of the release.
+            "https://kubernetes.apps.svc",
+        ]
+    );
+    assert_eq!(made[3]["subjects"][0]["namespace"], "there");
+    let conf = "peers = other-mq-headless.there.svc";
+    assert_eq!(made[2]["stringData"]["mq.conf"], conf);
+    assert_eq!(
+        made[2]["data"],
+        json!({ "raw": super::super::seeds::base64(conf.as_bytes()), "password": "cDJ4VjhrTG1ROQ==" })
+    );
+}
+
+#[test]
+fn the_only_other_image_beside_a_version_is_called_after_its_container() {
+    let web = |name: &str, container: &str, image: &str| {
+        json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": name }, "spec": {
+            "selector": { "matchLabels": { "app": name } }, "template": { "metadata": { "labels": { "app": name } },
+            "spec": { "containers": [{ "name": container, "image": image }] } } } })
+    };
+    let draft = drafted(&[
+        web("shop-api", "api", "quay.io/shop/api:v2"),
+        web("shop-web", "web", "quay.io/shop/web:v2"),
+        web("shop-db", "postgres", "docker.io/library/postgres:16"),
+    ]);
+    let names: Vec<_> = draft.parameters.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["version", "postgresImage"]);
+}
