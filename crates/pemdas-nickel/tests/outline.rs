@@ -9,7 +9,8 @@ use pemdas_core::blueprint::{
 };
 use pemdas_core::diagnostic::Diagnostic;
 use pemdas_core::shape::Shape;
-use pemdas_nickel::{Limits, Sources, outline};
+use pemdas_nickel::outline::{self, Outline};
+use pemdas_nickel::{Limits, Sources};
 
 const HEAD: &str =
     "let { Blueprint, Int, OneOf, Ready, Available, Failed, all_of, at, fits, labels_of, not, short, .. } =
@@ -17,6 +18,10 @@ const HEAD: &str =
 
 fn sources(body: &str) -> Sources {
     Sources::single(format!("{HEAD}{body}"))
+}
+
+fn outline_of(sources: &Sources) -> Outline {
+    outline::load(sources, &Limits::default()).1
 }
 
 /// Code and text of the primary place, in order.
@@ -32,14 +37,14 @@ fn told(diagnostics: &[Diagnostic], sources: &Sources) -> Vec<(String, String)> 
 /// Checks the nodes of a blueprint: which diagnostics there are, and where.
 fn nodes_give(nodes: &str, expected: &[(&str, &str)]) {
     let sources = sources(&format!("{{ name = \"test\", nodes = {{ {nodes} }} }} | Blueprint"));
-    let (_, outline) = outline::load(&sources, &Limits::default());
+    let outline = outline_of(&sources);
     let found = told(&outline.diagnostics, &sources);
     let found: Vec<(&str, &str)> = found.iter().map(|(code, text)| (code.as_str(), text.as_str())).collect();
     assert_eq!(found, expected, "{nodes}\n{}", reading::shown(&outline.diagnostics, &sources));
 }
 
 fn clean(sources: &Sources) -> Blueprint {
-    let (_, outline) = outline::load(sources, &Limits::default());
+    let outline = outline_of(sources);
     assert!(outline.diagnostics.is_empty(), "{}", reading::shown(&outline.diagnostics, sources));
     outline.blueprint.expect("a blueprint")
 }
@@ -188,7 +193,7 @@ fn fields_of_owned_kinds_are_known() {
       nodes = { app = { root = kinds.App }, x = { value = fun the => the.root.spec.s < the.root.spec.tier || the.root.spec.n < 3 } },
     } | Blueprint";
     let sources = sources(text);
-    let (_, outline) = outline::load(&sources, &Limits::default());
+    let outline = outline_of(&sources);
     let found = told(&outline.diagnostics, &sources);
     let expected = [("PM0223", "[| 'X |]"), ("PM0226", "the.root.spec.s")];
     assert_eq!(found, expected.map(|(code, text)| (code.to_owned(), text.to_owned())));
@@ -223,7 +228,7 @@ fn kinds_are_checked() {
       Two = { group = \"a.b\", versions = { v1 = {}, v2 = {} } },
     }, nodes = {} } | Blueprint";
     let sources = sources(text);
-    let (_, outline) = outline::load(&sources, &Limits::default());
+    let outline = outline_of(&sources);
     let found = told(&outline.diagnostics, &sources);
     let expected =
         [("PM0209", "bad"), ("PM0209", "Other"), ("PM0209", "one"), ("PM0204", "scop"), ("PM0209", "Two")];
@@ -248,7 +253,7 @@ fn what_is_no_blueprint_is_told() {
         ("{ name = \"a\", nodes = {} } | Blueprint)", "PM0001"),
     ] {
         let sources = sources(text);
-        let (_, outline) = outline::load(&sources, &Limits::default());
+        let outline = outline_of(&sources);
         let codes: Vec<&str> = outline.diagnostics.iter().map(|it| it.code.as_str()).collect();
         assert_eq!(codes, [code], "{text}\n{}", reading::shown(&outline.diagnostics, &sources));
     }
@@ -414,7 +419,7 @@ fn shapes_are_data_functions_or_contracts() {
 fn program_gives(program: &str, expected: &[(&str, &str, &str)]) {
     let sources =
         Sources::single(program).with("own.ncl", "{ one = 1, two = 2 }").with("data.yaml", "a: 1\n");
-    let (_, outline) = outline::load(&sources, &Limits::default());
+    let outline = outline_of(&sources);
     let hints = outline.diagnostics.iter().map(|it| it.hint.clone().unwrap_or_default());
     let found: Vec<(String, String, String)> = told(&outline.diagnostics, &sources)
         .into_iter()
@@ -583,7 +588,7 @@ const SHOP: &str = r#"let { Blueprint, .. } = import "pemdas/v1.ncl" in
 fn said_of(from: &str, to: &str) -> String {
     assert!(SHOP.contains(from), "{from}");
     let sources = Sources::single(SHOP.replacen(from, to, 1));
-    let (_, outline) = outline::load(&sources, &Limits::default());
+    let outline = outline_of(&sources);
     let said = outline
         .diagnostics
         .iter()
@@ -592,7 +597,7 @@ fn said_of(from: &str, to: &str) -> String {
 }
 
 /// What is changed, into what, and what is said then.
-const MISTAKES: [(&str, &str, &str); 21] = [
+const MISTAKES: [(&str, &str, &str); 22] = [
     (
         "\"ConfigMap\",",
         "\"ConfigMap\"",
@@ -650,6 +655,11 @@ const MISTAKES: [(&str, &str, &str); 21] = [
         "unbound identifier `Int` / take it from the library: `let { Int, .. } = import \"pemdas/v1.ncl\" in`",
     ),
     ("\"shop\",", "shop,", "unbound identifier `shop` / a string stands in quotes: \"shop\""),
+    (
+        "also = [\"web\"]",
+        "also = [\"web\"], also.web.when = fun _the => true",
+        "a field is a list here and a record there / choose one form: the edges `before = [\"a\"]` and `before.a = {}` mean the same",
+    ),
     ("\"shop\",", "True,", "unbound identifier `True` / did you mean `true`?"),
     (
         "template =",

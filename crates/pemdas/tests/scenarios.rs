@@ -320,6 +320,68 @@ fn a_filter_leaves_out_the_rest() {
     assert!(text(&output.stderr).contains("--list"), "{output:?}");
 }
 
+#[test]
+fn a_run_that_is_named_without_its_digest_is_told() {
+    let folder = small(r#"{ now = { kind = "Job", name = "load", is = Ready } },"#);
+    let main = folder.path().join("web-app/main.ncl");
+    let source = fs::read_to_string(&main).unwrap();
+    let job = r#"load = {
+      once = true,
+      template = { apiVersion = "batch/v1", kind = "Job", metadata.name = "load",
+        spec.template.spec = { restartPolicy = "Never", containers = [{ name = "c", image = "c:1" }] } },
+    },
+    two ="#;
+    let with_job = source.replace("also = [", "also = [\"load\", ").replace("two =", job);
+    fs::write(&main, with_job).unwrap();
+    let life = folder.path().join("web-app/scenarios/life.ncl");
+    let steps = fs::read_to_string(&life).unwrap().replace("Absent, ..", "Ready, ..");
+    fs::write(&life, steps.replace("{ now", "{ settles = true }, { now")).unwrap();
+    let said = text(&played(folder.path(), &[]).stdout);
+    assert!(
+        said.contains("hint: there was Job load-") && said.contains("`name = matches \"^load-\"`"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_crds_beside_a_blueprint_are_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("web-app");
+    fs::create_dir_all(to.join("scenarios")).unwrap();
+    let blueprint = r#"let { Blueprint, .. } = import "pemdas/v1.ncl" in
+{
+  name = "site",
+  nodes = {
+    start = { root = { apiVersion = "v1", kind = "ConfigMap", selector.matchLabels.site = "yes" }, also = ["issuer"] },
+    issuer = {
+      template = fun _the => { apiVersion = "example.com/v1", kind = "Issuer", metadata.name = "letters" },
+    },
+  },
+} | Blueprint"#;
+    fs::write(to.join("main.ncl"), blueprint).unwrap();
+    let scenario = r#"let { Scenarios, .. } = import "pemdas/test/v1.ncl" in
+let start = { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "start", labels.site = "yes" } } in
+{ "an issuer comes" = { steps = [{ apply = start }, { eventually = { kind = "Issuer", name = "letters" } }] } } | Scenarios"#;
+    fs::write(to.join("scenarios/life.ncl"), scenario).unwrap();
+    let crd = r"apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: issuers.example.com }
+spec:
+  group: example.com
+  names: { kind: Issuer, plural: issuers }
+  scope: Namespaced
+  versions: [{ name: v1, served: true, storage: true, schema: { openAPIV3Schema: { type: object } } }]
+";
+    let without = played(folder.path(), &[]);
+    assert_eq!(without.status.code(), Some(1), "{}", text(&without.stdout));
+    fs::write(to.join("crds.yaml"), crd).unwrap();
+    let with = played(folder.path(), &[]);
+    assert_eq!(with.status.code(), Some(0), "{}{}", text(&with.stdout), text(&with.stderr));
+    fs::write(to.join("crds.yaml"), "- [").unwrap();
+    let broken = played(folder.path(), &[]);
+    assert!(text(&broken.stderr).contains("crds.yaml is no YAML"), "{}", text(&broken.stderr));
+}
+
 /// A blueprint that waits for a certificate, which a controller of somebody else makes, and its scenario.
 fn waiting_for_a_certificate(scenario: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();

@@ -25,6 +25,8 @@ const TOO_LONG: Duration = Duration::from_secs(300);
 struct Row {
     name: String,
     import: Duration,
+    /// How many Secrets were compared, value by value, and are equal.
+    secrets: usize,
     /// What each step says: `yes`, or how it ended.
     steps: Vec<(&'static str, String)>,
     /// The first thing that is wrong.
@@ -68,9 +70,10 @@ fn row(program: &Path, file: &Path, place: &Path) -> Row {
     let begun = Instant::now();
     let path = |it: &Path| it.display().to_string();
     let imported = ended(program, &["import", &path(file), "-o", &path(&out)]);
-    let mut row = Row { name, import: begun.elapsed(), steps: Vec::new(), why: String::new() };
-    // Nothing is written that does not give the objects again, those of Secrets too.
+    let mut row = Row { name, import: begun.elapsed(), secrets: 0, steps: Vec::new(), why: String::new() };
+    // Nothing is written that does not give the objects again.
     row.take("equal", &imported);
+    row.secrets = secrets(&imported.said);
     if imported.code == Some(2) || imported.code.is_none() {
         return row;
     }
@@ -107,14 +110,20 @@ impl Row {
     }
 }
 
+/// How many Secrets an import says that it compared.
+fn secrets(said: &str) -> usize {
+    let count = |line: &str| line.split_once("the same again, ")?.1.split(' ').next()?.parse().ok();
+    said.lines().find_map(count).unwrap_or_default()
+}
+
 fn table(rows: &[Row]) -> String {
     let wide = rows.iter().map(|it| it.name.len()).max().unwrap_or_default();
     let steps = ["equal", "check", "plan", "ready"];
-    let mut out = format!("\n{:wide$}  import", "");
+    let mut out = format!("\n{:wide$}  import  secrets", "");
     steps.iter().for_each(|it| out.push_str(&format!("  {it:8}")));
     out.push('\n');
     for row in rows {
-        out.push_str(&format!("{:wide$}  {:5.1}s", row.name, row.import.as_secs_f64()));
+        out.push_str(&format!("{:wide$}  {:5.1}s  {:7}", row.name, row.import.as_secs_f64(), row.secrets));
         for step in steps {
             let said = row.steps.iter().find(|it| it.0 == step).map_or("-", |it| &it.1);
             out.push_str(&format!("  {said:8}"));
@@ -178,12 +187,13 @@ fn ended(program: &Path, arguments: &[&str]) -> End {
 mod tests {
     use std::time::Duration;
 
-    use super::{End, Row, table};
+    use super::{End, Row, secrets, table};
 
     fn row(name: &str, seconds: u64) -> Row {
         Row {
             name: name.to_owned(),
             import: Duration::from_secs(seconds),
+            secrets: 0,
             steps: Vec::new(),
             why: String::new(),
         }
@@ -201,9 +211,18 @@ mod tests {
         }
         let said = table(&[bad, good, slow]);
         assert!(
-            said.contains("bad     1.0s  yes       no (1)    -         too long  error[PM0303]: no"),
+            said.contains("bad     1.0s        0  yes       no (1)    -         too long  error[PM0303]: no"),
             "{said}"
         );
         assert!(said.ends_with("1 of 3 imported in 5 s, and ready\n"), "{said}");
+    }
+
+    #[test]
+    fn the_secrets_that_were_compared_are_counted() {
+        let said =
+            |end: &str| format!("note\nimported 6 objects; checked: it gives the same again{end}\nnext: x\n");
+        assert_eq!(secrets(&said(", 12 Secrets included")), 12);
+        assert_eq!(secrets(&said("")), 0);
+        assert_eq!(secrets("error[PM0610]: the node a does not give its object again: .data.b"), 0);
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn grants(name: &str, node: &Node, kind: &str) -> Diagnostic {
     let made = if kind.ends_with("Binding") {
         "which role it binds is not known without an instance"
     } else {
-        "whoever creates it needs the permissions in it"
+        "the account that creates it must itself have the permissions that it grants"
     };
     Diagnostic::warning(GRANTS, format!("`{name}` is a {kind}: {made}"))
         .at(node.span_of(node.body.clause()).clone(), "grants permissions")

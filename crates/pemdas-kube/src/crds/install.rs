@@ -63,7 +63,7 @@ fn has_taken_names(live: &Value) -> bool {
     conditions.into_iter().any(|it| it["type"] == "NamesAccepted" && it["status"] == "False")
 }
 
-/// What is told of a CRD before it was looked up.
+/// The reason that is reported until the CRD has been read.
 const UNKNOWN: &str = "the CRD was not looked up yet";
 
 impl Standing {

@@ -151,7 +151,7 @@ impl Converter<'_> {
         self.report(
             Diagnostic::remark(codes::DEFAULT, format!("the default of {path} is computed from {names}"))
                 .at(span.clone(), "")
-                .note("the CRD has no default here: the field may be missing in an object, and whoever reads it through the contract sees the computed value"),
+                .note("the CRD gets no default for this field: an object may lack it, and a blueprint that reads it sees the computed value"),
         );
         self.gap(path, Side::OnlyContract, format!("the default is computed from {names}"), span);
     }

@@ -197,7 +197,7 @@ impl<'a> Converter<'a> {
         self.report(
             Diagnostic::error(codes::DEFAULT, format!("the default of {path} has no value that fits: {why}"))
                 .at(span.clone(), "")
-                .note("the CRD has no default here"),
+                .note("the CRD gets no default for this field"),
         );
     }
 
@@ -211,7 +211,7 @@ impl<'a> Converter<'a> {
                         format!("the default of {path} does not fit its own contract: {why}"),
                     )
                     .at(span.clone(), "")
-                    .note("the CRD has no default here"),
+                    .note("the CRD gets no default for this field"),
                 );
             }
         }

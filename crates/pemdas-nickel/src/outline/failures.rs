@@ -4,6 +4,7 @@
 use pemdas_core::diagnostic::{Diagnostic, Span};
 
 use super::codes;
+use super::mistakes::unbound_name;
 use crate::library::is_library_file;
 use crate::request::Failure;
 use crate::sources::Sources;
@@ -73,6 +74,16 @@ fn readable(mut diagnostic: Diagnostic) -> Diagnostic {
 
 fn code_of_merge(diagnostic: &mut Diagnostic) {
     codes::MERGE_CONFLICT.clone_into(&mut diagnostic.code);
+    let types = |note: &String| {
+        note.starts_with("One value is of type") && note.contains("Record") && note.contains("Array")
+    };
+    if diagnostic.notes.iter().any(types) {
+        "a field is a list here and a record there".clone_into(&mut diagnostic.message);
+        diagnostic.hint = Some(
+            "choose one form: the edges `before = [\"a\"]` and `before.a = {}` mean the same".to_owned(),
+        );
+        return;
+    }
     "a field has two different values, and neither gives way to the other"
         .clone_into(&mut diagnostic.message);
     diagnostic.hint = Some(
@@ -96,14 +107,7 @@ fn placed(mut diagnostic: Diagnostic, place: &Span) -> Diagnostic {
 
 /// An unbound `the` or `root` is most often a clause that should be a function.
 fn missing_the(diagnostic: &mut Diagnostic, sources: &Sources) {
-    let Some(name) = diagnostic
-        .message
-        .strip_prefix("unbound identifier `")
-        .and_then(|rest| rest.strip_suffix('`'))
-        .map(str::to_owned)
-    else {
-        return;
-    };
+    let Some(name) = unbound_name(diagnostic) else { return };
     if !INPUTS.contains(&name.as_str()) {
         return;
     }

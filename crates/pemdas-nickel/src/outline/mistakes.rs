@@ -7,6 +7,8 @@ mod syntax;
 
 use pemdas_core::diagnostic::Diagnostic;
 
+pub(super) use names::unbound_name;
+
 use crate::codes;
 use crate::sources::Sources;
 

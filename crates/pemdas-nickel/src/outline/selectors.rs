@@ -80,7 +80,7 @@ fn has_many_instances(blueprint: &Blueprint) -> bool {
     })
 }
 
-/// Whether each instance has an object of its own, in a namespace that others may have too. One that all share is told elsewhere.
+/// Whether each instance makes its own object, in a namespace that instances may share. `PM0124` warns of an object that all share.
 fn is_per_instance(node: &Node) -> bool {
     let fixed = |part: &NamePart| match part {
         NamePart::Missing => true,

@@ -1,9 +1,6 @@
 //! `pemdas import`: a blueprint from manifests.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use clap::Args;
 use pemdas_core::diagnostic::Severity;
@@ -11,7 +8,9 @@ use pemdas_core::graph;
 use pemdas_core::import::Wishes;
 use pemdas_core::kube_types::format;
 
-use super::{Outcome, cluster::Reading, complete, could_not_run, explain::told, one_blueprint};
+use super::{
+    Outcome, cluster::Reading, complete, could_not_run, explain::told, one_blueprint, progress::Still,
+};
 use crate::{
     import::{self, Added, Gathered, Imported, NotAdded, Stored, Under},
     input::{MAIN, Place},
@@ -236,41 +235,6 @@ fn checking(gathered: &Gathered) -> String {
     format!("checking that {} objects are the same", gathered.objects.len())
 }
 
-/// After how long somebody who waits is told what for.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// Says what takes so long, on a terminal, until it is dropped.
-struct Still {
-    end: Option<Sender<()>>,
-    teller: Option<JoinHandle<()>>,
-}
-
-impl Still {
-    fn says(what: String, colour: Colour) -> Self {
-        let (end, ended) = mpsc::channel();
-        let shown = colour.on_stderr();
-        let teller = thread::spawn(move || {
-            let mut seconds = PATIENCE;
-            while shown && ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                terminal::progress(&format!("{what} ({} s)", seconds.as_secs()));
-                seconds += PATIENCE;
-            }
-            if shown && seconds > PATIENCE {
-                terminal::progress("");
-            }
-        });
-        Self { end: Some(end), teller: Some(teller) }
-    }
-}
-
-impl Drop for Still {
-    fn drop(&mut self) {
-        drop(self.end.take());
-        // It has nothing to say any more.
-        let _ended = self.teller.take().map(JoinHandle::join);
-    }
-}
-
 /// Warnings about the blueprint. Of names that are the same for all instances its comments tell.
 fn worth_telling(mut checked: Checked) -> Checked {
     checked.diagnostics.retain(|it| it.severity == Severity::Warning && it.code != graph::codes::FIXED_NAME);
@@ -320,21 +284,23 @@ fn summary(imported: &Imported, stored: Option<&Stored>) -> String {
     let draft = &imported.draft;
     let plural = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let edges = draft.nodes.iter().map(|it| it.edges.len()).sum::<usize>() + draft.needs.len();
+    let secrets = draft.objects.iter().filter(|it| it["kind"] == "Secret").count();
     let first = format!(
-        "imported {} into the blueprint {}: kind {}.{} with {}, {}; checked: it gives the same again\n",
+        "imported {} into the blueprint {}: kind {}.{} with {}, {}; checked: it gives the same again{}\n",
         plural(draft.nodes.len(), "object"),
         draft.name,
         draft.kind,
         draft.group,
         plural(draft.parameters.len(), "parameter"),
         plural(edges, "Also edge"),
+        if secrets > 0 { format!(", {} included", plural(secrets, "Secret")) } else { String::new() },
     );
     let next = match stored {
         Some(Stored { main, sample, definitions }) => {
             let definitions = definitions.as_ref().map(|it| {
                 let count = plural(draft.definitions.len(), "CustomResourceDefinition");
                 format!(
-                    "{count} in {}: `bundle` and `demo` apply them, and no instance deletes them\n",
+                    "{count} in {}: `bundle`, `demo` and `test` apply them, and no instance deletes them\n",
                     it.display()
                 )
             });

@@ -220,6 +220,7 @@ impl Instance {
                     None => format!("the spec breaks the contract of {kind}: {}", told.message),
                 };
                 let mut diagnostic = Diagnostic::error(codes::CONTRACT, message);
+                diagnostic.hint = quoted(&told.message);
                 diagnostic.severity = Severity::Error;
                 let parts: Vec<String> =
                     at.as_deref().unwrap_or("spec").split(['.', '[']).map(str::to_owned).collect();
@@ -237,6 +238,18 @@ impl Instance {
             })
             .collect()
     }
+}
+
+/// How to write a string that YAML reads as something else, such as a version.
+fn quoted(message: &str) -> Option<String> {
+    let (wanted, given) = message.rsplit_once(", got ")?;
+    let read = match given {
+        "true" | "false" => "a boolean",
+        it if it.starts_with("the number ") => "a number",
+        _ => return None,
+    };
+    let is_text = ["expected a string", "expected one of the strings"].iter().any(|it| wanted.contains(it));
+    is_text.then(|| format!("YAML reads this as {read}; in quotes it is a string"))
 }
 
 /// Where a field stands in the file of the instance: each name is looked for after the one before it.
@@ -258,4 +271,22 @@ fn place_of(checked: &Checked, file: &str, path: &[&str]) -> Option<Span> {
     }
     let (start, end) = found?;
     Some(Span { file: file.to_owned(), start: u32::try_from(start).ok()?, end: u32::try_from(end).ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn a_version_without_quotes_is_told_how_to_write_it() {
+        for (message, wanted) in [
+            ("broken\n  expected a string that matches [0-9.]+, got the number 1.4", Some("a number")),
+            ("expected one of the strings \"on\", \"off\", got true", Some("a boolean")),
+            ("expected a string, got a record", None),
+            ("expected a whole number, got the number 1.4", None),
+        ] {
+            let wanted = wanted.map(|it| format!("YAML reads this as {it}; in quotes it is a string"));
+            assert_eq!(quoted(message), wanted, "{message}");
+        }
+    }
 }

@@ -8,10 +8,12 @@ use std::{
 
 use pemdas_core::diagnostic::{Diagnostic, Severity};
 use pemdas_nickel::{Sources, outline::hidden_names, written};
+use serde_json::Value;
 
 use super::{Bench, Script, measure::Measures, read::scenarios, readers::Readers};
 use crate::{
     demo::play::{self, ACCESS},
+    import::DEFINITIONS,
     input::{self, Given, MAX_FOLDER, Within},
     load::{self, Checked},
     workers::{self, Pace},
@@ -93,11 +95,11 @@ pub(crate) fn gather(path: &Path) -> Result<Gathered, Nothing> {
         problems.extend(errors);
         checked.diagnostics.extend(warnings);
     }
-    let bench = match access(&folder) {
-        Ok((access, account)) if problems.is_empty() => {
+    let bench = match beside(&folder) {
+        Ok((beside, account)) if problems.is_empty() => {
             let measures = Arc::new(checked.blueprint.as_ref().map(Measures::of).unwrap_or_default());
             let readers = Readers::default();
-            Some(Bench { name, files: blueprint_files, access, account, evaluator, measures, readers })
+            Some(Bench { name, files: blueprint_files, beside, account, evaluator, measures, readers })
         }
         Ok(_) => None,
         Err(problem) => {
@@ -144,16 +146,20 @@ fn files_of(folder: &Path) -> Vec<String> {
     names
 }
 
-fn access(folder: &Path) -> Result<(Vec<serde_json::Value>, Option<String>), Box<Diagnostic>> {
-    let Some(text) = Within::new(folder, MAX_FOLDER)?.text(&folder.join(ACCESS))? else {
-        return Ok((vec![play::own_account()], None));
+/// What stands beside a blueprint and comes before it: its permissions, with its account, and the CRDs of others.
+fn beside(folder: &Path) -> Result<(Vec<Value>, Option<String>), Box<Diagnostic>> {
+    let within = Within::new(folder, MAX_FOLDER)?;
+    let objects_of = |file: &str| match within.text(&folder.join(file))? {
+        None => Ok(Vec::new()),
+        Some(text) => play::documents(file, &text)
+            .map_err(|nothing| Box::new(Diagnostic::error(input::UNREADABLE, nothing.message))),
     };
-    let mut objects = play::documents(ACCESS, &text)
-        .map_err(|nothing| Box::new(Diagnostic::error(input::UNREADABLE, nothing.message)))?;
+    let mut objects = objects_of(ACCESS)?;
     let account = objects.iter().find(|it| it["kind"] == "ServiceAccount");
     let account = account.and_then(|it| it["metadata"]["name"].as_str()).map(str::to_owned);
     if account.is_none() {
         objects.insert(0, play::own_account());
     }
+    objects.extend(objects_of(DEFINITIONS)?);
     Ok((objects, account))
 }

@@ -73,8 +73,8 @@ pub(crate) struct Bench {
     pub(crate) name: String,
     /// Its files.
     files: BTreeMap<String, String>,
-    /// What is applied before it.
-    access: Vec<Value>,
+    /// What stands beside it, and is applied before it.
+    beside: Vec<Value>,
     /// The account that it acts as.
     account: Option<String>,
     /// Judges the contracts of scenarios.

@@ -121,7 +121,7 @@ pub(crate) struct Playing<'b> {
 
 impl<'b> Playing<'b> {
     pub(crate) fn new(bench: &'b Bench, script: &'b Script, journal: Arc<Journal>) -> Self {
-        let mut open = bench.access.clone();
+        let mut open = bench.beside.clone();
         open.push(bench.blueprint(&bench.files));
         open.extend(script.given.iter().cloned());
         Self {

@@ -2,19 +2,23 @@
 
 use std::time::Duration;
 
-use pemdas_core::diagnostic::Diagnostic;
+use pemdas_core::{diagnostic::Diagnostic, shape::Shape};
 use pemdas_sim::Time;
+use serde_json::Value;
 
 use super::{
     Happening,
     arena::BEGINS,
     explore::{Explored, Found},
     report::Result,
+    script::What,
 };
 use crate::{load::Checked, render, terminal::Style};
 
 /// The code of what a scenario expects and is not so.
 pub(crate) const NOT_SO: &str = "PM0810";
+/// How long the digest is that names of runs end in.
+const DIGEST: usize = 10;
 /// How many of the last things that happened are shown.
 const MAX_HAPPENINGS: usize = 60;
 
@@ -38,6 +42,7 @@ pub(crate) fn failure(checked: &Checked, result: &Result, style: Style) -> Strin
     if let Some((number, step)) = failure.step.and_then(|it| Some((it, result.script.steps.get(it)?))) {
         told = told.at(step.span.clone(), format!("step {}", number + 1));
     }
+    told.hint = failure.step.and_then(|it| hint(&result.script.steps.get(it)?.what, &result.played.story));
     out.push_str(&render::text::shown(&checked.given, &[told], style.colour));
     if let Some(why) = failure.why.as_ref().filter(|it| !it.why.is_empty()) {
         for it in &why.why {
@@ -53,6 +58,33 @@ pub(crate) fn failure(checked: &Checked, result: &Result, style: Style) -> Strin
     out.push_str(&timeline(&result.played.story, style));
     out.push('\n');
     out
+}
+
+/// What to write where a step names an object of a run-once node without the digest that its name ends in.
+fn hint(what: &What, story: &[Happening]) -> Option<String> {
+    let facts = match what {
+        What::Eventually(fact, _) | What::Now(fact) | What::Never(fact) => vec![fact],
+        What::Order(first, before) => vec![&**first, &**before],
+        _ => Vec::new(),
+    };
+    let created = |kind: &str| -> Vec<&str> {
+        let texts = story.iter().filter(|it| it.moment.mark == '+').map(|it| it.moment.text.as_str());
+        let paths = texts.filter_map(|it| it.strip_prefix(kind)?.strip_prefix(' ')?.split(' ').next());
+        paths.map(|it| it.rsplit('/').next().unwrap_or(it)).collect()
+    };
+    facts.into_iter().find_map(|fact| {
+        let Some(Shape::Equals(Value::String(name))) = &fact.name else { return None };
+        let names = created(&fact.kind);
+        let is_digest = |it: &str| it.len() == DIGEST && it.chars().all(|it| it.is_ascii_hexdigit());
+        let runs = |it: &&&str| {
+            it.strip_prefix(name.as_str()).and_then(|it| it.strip_prefix('-')).is_some_and(is_digest)
+        };
+        let found = names.iter().find(runs).filter(|_| !names.contains(&name.as_str()))?;
+        Some(format!(
+            "there was {} {found}: each run has a name of its own. Write `name = matches \"^{name}-\"`",
+            fact.kind
+        ))
+    })
 }
 
 /// What happened, the last of it.

@@ -122,7 +122,9 @@ impl Policy {
     pub fn advice(self) -> &'static str {
         match self {
             Self::Create => "undo the change of the CRD, or the one in the blueprint",
-            Self::Await => "apply the CRD as `pemdas bundle` or `pemdas crds` writes it",
+            Self::Await => {
+                "apply what `pemdas crds` writes with `kubectl apply --server-side --force-conflicts`"
+            }
             Self::Publish => {
                 "apply the CRD that the annotation pemdas.dev/definitions of the ConfigMap holds"
             }

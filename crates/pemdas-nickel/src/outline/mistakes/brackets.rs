@@ -28,7 +28,7 @@ pub(super) fn explain(diagnostic: &mut Diagnostic, text: &str, all: &[Piece<'_>]
                 if last.closes != piece.text {
                     return unclosed(diagnostic, text, last, Some(piece.start));
                 }
-                // Whoever closes further to the left than the opening line begins has probably left one out.
+                // A bracket that closes further left than its opening line begins probably closes an earlier one: another is missing.
                 if begins_its_line(text, piece.start)
                     && indent(text, piece.start) < last.indent
                     && suspect.is_none()

@@ -7,16 +7,15 @@ use crate::engine::pieces::{Piece, pieces};
 use crate::library::{LIBRARY, exports};
 use crate::sources::Sources;
 
+/// The name that nothing binds, if that is what a diagnostic of the evaluator is about.
+pub(in crate::outline) fn unbound_name(diagnostic: &Diagnostic) -> Option<String> {
+    let name = diagnostic.message.strip_prefix("unbound identifier `")?.strip_suffix('`')?;
+    Some(name.to_owned())
+}
+
 /// A name that nothing binds.
 pub(super) fn unbound(diagnostic: &mut Diagnostic, text: &str, start: usize, end: usize) {
-    let Some(name) = diagnostic
-        .message
-        .strip_prefix("unbound identifier `")
-        .and_then(|rest| rest.strip_suffix('`'))
-        .map(str::to_owned)
-    else {
-        return;
-    };
+    let Some(name) = unbound_name(diagnostic) else { return };
     if diagnostic.hint.is_some() {
         return;
     }
