@@ -14,7 +14,7 @@ pub(super) fn build(program: Program, output: &Path) -> Result<()> {
         .args(["-trimpath", "-mod=readonly", "-ldflags", &link_flags(program)?, "-o"])
         .arg(output)
         .arg(program.package)
-        .current_dir(pins::folder().join(program.module))
+        .current_dir(pins::folder().join(pins::module(program)?))
         // Static programs run in any root file system. A workspace or vendor mode of the user's must not leak in.
         .env("CGO_ENABLED", "0")
         .env("GOWORK", "off")
@@ -47,7 +47,7 @@ fn link_flags(program: Program) -> Result<String> {
     if program.module != "kubernetes" {
         return Ok("-s -w".to_owned());
     }
-    let version = pins::kubernetes_version()?;
+    let version = pins::kubernetes_version(&pins::module(program)?)?;
     let mut parts = version.trim_start_matches('v').split('.');
     let (major, minor) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let at = "k8s.io/component-base/version";

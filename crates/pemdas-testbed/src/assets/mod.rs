@@ -117,7 +117,8 @@ pub fn helm(cache: &Cache) -> Result<PathBuf> {
 }
 
 fn cached_name(program: Program) -> Result<String> {
-    Ok(format!("{}-{}/{}", program.module, pins::digest(program.module)?, program.name))
+    let module = pins::module(program)?;
+    Ok(format!("{module}-{}/{}", pins::digest(&module)?, program.name))
 }
 
 fn build_programs(

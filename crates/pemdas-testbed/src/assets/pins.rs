@@ -73,9 +73,51 @@ pub(crate) fn debian() -> Result<Debian> {
     toml::from_str(&text).doing(|| format!("understand {}", path.display()))
 }
 
-/// The version of Kubernetes that the pins name, such as `v1.36.3`.
-pub fn kubernetes_version() -> Result<String> {
-    let path = folder().join("kubernetes/go.mod");
+/// The variable that chooses another minor version of Kubernetes than the usual one, such as `1.34`.
+pub const KUBERNETES: &str = "PEMDAS_KUBERNETES";
+
+/// The folder of a program's module: that of Kubernetes depends on which version is wanted.
+pub(crate) fn module(program: Program) -> Result<String> {
+    if program.module != "kubernetes" {
+        return Ok(program.module.to_owned());
+    }
+    let wanted = std::env::var(KUBERNETES).unwrap_or_default();
+    let module = module_of_kubernetes(&wanted)?;
+    let only_usual = NODE.iter().any(|it| it.name == program.name);
+    if only_usual && module != "kubernetes" {
+        return Err(Error::new(format!("there is no node of Kubernetes {wanted}, only a control plane"))
+            .hint(format!("unset {KUBERNETES}")));
+    }
+    Ok(module)
+}
+
+fn module_of_kubernetes(wanted: &str) -> Result<String> {
+    let usual = kubernetes_version("kubernetes")?;
+    if wanted.is_empty() || usual.starts_with(&format!("v{wanted}.")) {
+        return Ok("kubernetes".to_owned());
+    }
+    let minors = other_minors()?;
+    if minors.iter().any(|it| it == wanted) {
+        return Ok(format!("kubernetes-{wanted}"));
+    }
+    let usual = usual.trim_start_matches('v').rsplit_once('.').map_or("", |(minor, _)| minor).to_owned();
+    Err(Error::new(format!("there is no Kubernetes `{wanted}` among the pins"))
+        .hint(format!("{KUBERNETES} may be {}, or {usual}, the usual one", minors.join(", "))))
+}
+
+/// The minor versions that there are besides the usual one.
+pub fn other_minors() -> Result<Vec<String>> {
+    let entries = std::fs::read_dir(folder()).doing(|| format!("list {}", folder().display()))?;
+    let names = entries.filter_map(|it| it.ok()?.file_name().into_string().ok());
+    let mut minors: Vec<String> =
+        names.filter_map(|it| it.strip_prefix("kubernetes-").map(str::to_owned)).collect();
+    minors.sort();
+    Ok(minors)
+}
+
+/// The version of Kubernetes that a folder of the pins names, such as `v1.36.3`.
+pub(crate) fn kubernetes_version(module: &str) -> Result<String> {
+    let path = folder().join(module).join("go.mod");
     let text = std::fs::read_to_string(&path).doing(|| format!("read {}", path.display()))?;
     required_version(&text, "k8s.io/kubernetes")
         .ok_or_else(|| Error::new(format!("{} does not require k8s.io/kubernetes", path.display())))
@@ -122,6 +164,19 @@ mod tests {
         for program in CONTROL_PLANE.iter().chain(&NODE).chain([&HELM]) {
             assert!(folder().join(program.module).join("go.mod").is_file(), "{} has no pins", program.name);
         }
+    }
+
+    #[test]
+    fn every_minor_version_has_pins_of_its_own_version() {
+        for minor in other_minors().unwrap() {
+            let module = module_of_kubernetes(&minor).unwrap();
+            let version = kubernetes_version(&module).unwrap();
+            assert!(version.starts_with(&format!("v{minor}.")), "{module} pins {version}");
+        }
+        assert_eq!(module_of_kubernetes("").unwrap(), "kubernetes");
+        assert_eq!(module_of_kubernetes("1.36").unwrap(), "kubernetes");
+        let refused = module_of_kubernetes("1.3").unwrap_err().to_string();
+        assert!(refused.contains("1.36, the usual one"), "{refused}");
     }
 
     #[test]

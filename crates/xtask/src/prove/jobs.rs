@@ -11,7 +11,12 @@ pub(crate) struct Job {
     /// The names of tests, or of modules if they end in `::`.
     pub(crate) tests: Vec<String>,
     pub(crate) rounds: u64,
+    /// The minor version of Kubernetes, where it is not the usual one.
+    pub(crate) kubernetes: Option<&'static str>,
 }
+
+/// The minor versions on which the tests of the operator pass besides the usual one. The test bed has pins for each.
+pub(crate) const MINORS: [&str; 3] = ["1.33", "1.34", "1.35"];
 
 /// The laws of the engine that are tried in random walks, and how many rounds of them there are.
 const WALKED: &[&str] = &[
@@ -120,6 +125,17 @@ pub(crate) static JOBS: LazyLock<Vec<Job>> = LazyLock::new(|| {
         program,
         tests: tests.iter().map(|it| (*it).to_owned()).collect(),
         rounds: *rounds,
+        kubernetes: None,
+    });
+    let minors = MINORS.into_iter().flat_map(|minor| {
+        ["operator", "examples"].map(|name| Job {
+            name: format!("{name}:{minor}"),
+            about: "the operator on an older API server and controller manager",
+            program: if name == "operator" { "pemdas:operator" } else { "pemdas:examples" },
+            tests: vec![String::new()],
+            rounds: 1,
+            kubernetes: Some(minor),
+        })
     });
     let laws = |walked: u64, at_every_point: u64, prefix: &'static str| {
         let walked = WALKED.iter().map(move |it| (*it, walked));
@@ -132,6 +148,7 @@ pub(crate) static JOBS: LazyLock<Vec<Job>> = LazyLock::new(|| {
         program: "pemdas-core:lib",
         tests: vec![test],
         rounds,
+        kubernetes: None,
     });
     let examples = laws(4, 1, "").map(|(law, test, rounds)| Job {
         name: format!("examples:{law}"),
@@ -139,15 +156,16 @@ pub(crate) static JOBS: LazyLock<Vec<Job>> = LazyLock::new(|| {
         program: "pemdas-tests:explore",
         tests: vec![test],
         rounds,
+        kubernetes: None,
     });
-    others.chain(graphs).chain(examples).collect()
+    minors.chain(others).chain(graphs).chain(examples).collect()
 });
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
-    use super::JOBS;
+    use super::{JOBS, MINORS};
 
     fn sources(folder: &Path, text: &mut String) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -158,6 +176,17 @@ mod tests {
                 text.push_str(&std::fs::read_to_string(path).unwrap());
             }
         }
+    }
+
+    #[test]
+    fn every_minor_version_has_pins() {
+        let pins = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../pemdas-testbed/pins"));
+        let mut found: Vec<_> = std::fs::read_dir(pins)
+            .unwrap()
+            .filter_map(|it| it.unwrap().file_name().to_str()?.strip_prefix("kubernetes-").map(str::to_owned))
+            .collect();
+        found.sort();
+        assert_eq!(found, MINORS);
     }
 
     /// A test that is renamed takes its job along.

@@ -41,6 +41,9 @@ struct Wanted {
     fresh: bool,
 }
 
+/// Which Kubernetes the test bed runs.
+const KUBERNETES: &str = "PEMDAS_KUBERNETES";
+
 /// How often a line says what still runs.
 const STILL: Duration = Duration::from_secs(60);
 
@@ -196,7 +199,8 @@ fn run_unit(built: &Built, unit: Unit, folder: &Path) -> Outcome {
     if job.tests.iter().all(|it| !it.is_empty() && !it.ends_with("::")) {
         arguments.push("--exact".to_owned());
     }
-    let environment = vec![("PEMDAS_PROVE".to_owned(), round.to_string())];
+    let mut environment = vec![("PEMDAS_PROVE".to_owned(), round.to_string())];
+    environment.extend(job.kubernetes.map(|it| (KUBERNETES.to_owned(), it.to_owned())));
     let options = Options { arguments, environment, threads: Some(1) };
     let log = folder.join(format!("{}-{round}.log", job.name.replace(':', "-")));
     match harness::run(built, program, &options, &log) {
@@ -214,7 +218,7 @@ fn run_unit(built: &Built, unit: Unit, folder: &Path) -> Outcome {
                 return failed(format!("no test of {} is called {}", job.program, job.tests.join(", ")));
             }
             if !run.passed {
-                outcome.replay = replays(&output, &run, round);
+                outcome.replay = replays(&output, &run, job, round);
             }
             outcome
         }
@@ -231,7 +235,7 @@ fn tried(output: &str) -> Vec<(u64, String)> {
 }
 
 /// The commands that show a failure again: those that a test prints itself, or the test in the same round.
-fn replays(output: &str, run: &harness::Run, round: u64) -> Vec<String> {
+fn replays(output: &str, run: &harness::Run, job: &Job, round: u64) -> Vec<String> {
     let printed: Vec<String> =
         output.lines().filter_map(|it| it.trim().strip_prefix("replay: ")).map(str::to_owned).collect();
     if !printed.is_empty() {
@@ -239,9 +243,13 @@ fn replays(output: &str, run: &harness::Run, round: u64) -> Vec<String> {
     }
     let failed = run.tests.iter().filter(|it| it.end == End::Failed);
     let target = crate::times::target_of(&run.title);
+    let kubernetes = job.kubernetes.map(|it| format!("{KUBERNETES}={it} ")).unwrap_or_default();
     let mut commands: Vec<_> = failed
         .map(|it| {
-            format!("PEMDAS_PROVE={round} cargo test {target} -- --include-ignored --exact {}", it.name)
+            format!(
+                "{kubernetes}PEMDAS_PROVE={round} cargo test {target} -- --include-ignored --exact {}",
+                it.name
+            )
         })
         .collect();
     commands.push(format!("# its output: {}", run.log.display()));
