@@ -137,15 +137,19 @@ fn attention(
     followed: &Followed,
     is_outside: &dyn Fn(usize) -> bool,
 ) -> Vec<Attention> {
-    type Is = fn(&Object, &Expression, usize) -> bool;
-    let groups: [(&'static str, Is); 5] = [
-        ("values of Secrets that everybody sees who may read the blueprint", |it, _, _| {
+    type Is<'a> = &'a dyn Fn(&Object, &Expression, usize) -> bool;
+    let prefix = format!("{}-", named.instance);
+    let shares_name = |_: &Object, template: &Expression, _: usize| {
+        has_fixed_name(template) || (named.distinct && has_key(template, &prefix))
+    };
+    let groups: [(&'static str, Is<'_>); 5] = [
+        ("values of Secrets that everybody sees who may read the blueprint", &|it, _, _| {
             it.is_secret_with_values()
         }),
-        ("hooks of Helm: when they run, and when again", |it, _, _| it.hook.is_some()),
-        ("fixed names, which a second instance would share", |_, template, _| has_fixed_name(template)),
-        ("data that stays when the instance is deleted", |it, _, _| it.survives()),
-        ("checksums that no longer follow what they are of", |it, _, followed| {
+        ("hooks of Helm: when they run, and when again", &|it, _, _| it.hook.is_some()),
+        ("fixed names, which a second instance would share", &shares_name),
+        ("data that stays when the instance is deleted", &|it, _, _| it.survives()),
+        ("checksums that no longer follow what they are of", &|it, _, followed| {
             it.checksums().len() > followed
         }),
     ];
@@ -168,6 +172,17 @@ fn field<'a>(expression: &'a Expression, name: &str) -> Option<&'a Expression> {
     match &expression.what {
         What::Record(fields) => fields.iter().find(|it| it.0 == name).map(|it| &it.1),
         _ => None,
+    }
+}
+
+/// Whether a field is called after this one instance, such as the label `rel-db-client: "true"`: names of fields are not made anew.
+fn has_key(expression: &Expression, prefix: &str) -> bool {
+    match &expression.what {
+        What::Record(fields) | What::Labels(_, fields) => {
+            fields.iter().any(|(name, it)| name.starts_with(prefix) || has_key(it, prefix))
+        }
+        What::List(items) => items.iter().any(|it| has_key(it, prefix)),
+        _ => false,
     }
 }
 

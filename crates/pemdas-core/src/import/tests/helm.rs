@@ -401,3 +401,18 @@ fn the_only_other_image_beside_a_version_is_called_after_its_container() {
     let names: Vec<_> = draft.parameters.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["version", "postgresImage"]);
 }
+
+#[test]
+fn a_label_that_is_called_after_the_release_is_among_what_to_look_at() {
+    let mut objects = released("apps");
+    let look = |objects: &[Value]| {
+        let draft = drafted(objects);
+        let fixed = draft.attention.into_iter().find(|it| it.why.starts_with("fixed names"));
+        fixed.map_or_else(Vec::new, |it| it.nodes)
+    };
+    assert_eq!(look(&objects), Vec::<String>::new());
+    objects.push(json!({ "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
+        "metadata": { "name": "rel-mq-door", "labels": { "app.kubernetes.io/instance": "rel" } },
+        "spec": { "podSelector": {}, "ingress": [{ "from": [{ "podSelector": { "matchLabels": { "rel-mq-client": "true" } } }] }] } }));
+    assert_eq!(look(&objects), ["door"]);
+}
