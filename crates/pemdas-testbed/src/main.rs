@@ -124,6 +124,7 @@ fn act(action: Action) -> Result<()> {
             }
             let cache = Cache::of_user()?;
             Assets::of(level(node), &cache)?;
+            assets::browser::Browser::find(&cache)?;
             // Only what is installed on a node is installed with Helm; whoever else wants it builds it then.
             if node { assets::helm(&cache).map(drop) } else { Ok(()) }
         }

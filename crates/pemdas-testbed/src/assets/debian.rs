@@ -107,6 +107,43 @@ fn source_lines(targets: &str, suite: &str) -> Vec<String> {
     lines
 }
 
+/// Unpacks packages into a folder, with all that they depend on, from the machine's own sources. The machine's packages stay as they
+/// are, and what it has installed already is unpacked as well.
+pub(super) fn unpack(packages: &[String], scratch: &Path, output: &Path) -> Result<()> {
+    let archives = scratch.join("archives");
+    fs::create_dir_all(archives.join("partial")).doing(|| format!("make {}", archives.display()))?;
+    let status = scratch.join("status");
+    fs::write(&status, "").doing(|| format!("write {}", status.display()))?;
+    let download = || {
+        let mut command = Command::new("apt-get");
+        for (name, value) in [
+            ("Dir::State::status", status.display().to_string()),
+            ("Dir::Cache::archives", archives.display().to_string()),
+            ("APT::Install-Recommends", "false".to_owned()),
+            ("APT::Sandbox::User", String::new()),
+            ("Debug::NoLocking", "true".to_owned()),
+        ] {
+            command.arg("-o").arg(format!("{name}={value}"));
+        }
+        run(
+            command.args(["--download-only", "--yes", "install"]).args(packages),
+            "apt-get install --download-only",
+        )
+    };
+    if download().is_err() {
+        run(Command::new("apt-get").arg("update"), "apt-get update").map_err(|error| error.hint(HINT))?;
+        download().map_err(|error| error.hint(HINT))?;
+    }
+    fs::create_dir_all(output).doing(|| format!("make {}", output.display()))?;
+    let entries = fs::read_dir(&archives).doing(|| format!("list {}", archives.display()))?;
+    for package in
+        entries.flatten().map(|it| it.path()).filter(|it| it.extension().is_some_and(|it| it == "deb"))
+    {
+        run(Command::new("dpkg").arg("-x").arg(&package).arg(output), "dpkg -x")?;
+    }
+    fs::remove_dir_all(&archives).doing(|| format!("clear {}", archives.display()))
+}
+
 /// Unpacks mmdebstrap beside the build: the machine's own packages stay as they are.
 fn fetch_mmdebstrap(scratch: &Path) -> Result<std::path::PathBuf> {
     let folder = scratch.join("mmdebstrap");

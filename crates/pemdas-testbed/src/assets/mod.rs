@@ -1,6 +1,7 @@
 //! Where the cluster's programs, root file systems and images come from: `KUBEBUILDER_ASSETS` first, as with
 //! envtest; else the cache, which is filled once.
 
+pub mod browser;
 pub mod cache;
 mod debian;
 pub(crate) mod go;

@@ -61,6 +61,13 @@ pub(crate) struct Packages {
     pub(crate) packages: Vec<String>,
 }
 
+/// The packages of the browser.
+pub(crate) fn browser() -> Result<Packages> {
+    let path = folder().join("browser.toml");
+    let text = std::fs::read_to_string(&path).doing(|| format!("read {}", path.display()))?;
+    toml::from_str(&text).doing(|| format!("understand {}", path.display()))
+}
+
 /// The folder of the pins.
 pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("pins")
