@@ -23,6 +23,7 @@ mod roles;
 mod serve;
 mod terminal;
 mod trial;
+mod ui;
 mod workers;
 
 use std::process::ExitCode;

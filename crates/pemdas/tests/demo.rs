@@ -63,9 +63,10 @@ fn in_order(lines: &[String], wanted: &[&str]) {
 #[test]
 fn the_first_example_comes_up_in_its_order() {
     let lines = until_ready("foo-service");
-    assert!(lines[0].starts_with("foo-service on a simulated cluster; KUBECONFIG=/"), "{}", lines[0]);
+    assert!(lines[0].starts_with("in a browser: http://127.0.0.1:"), "{}", lines[0]);
+    assert!(lines[1].starts_with("foo-service on a simulated cluster; KUBECONFIG=/"), "{}", lines[1]);
     assert_eq!(
-        lines[1],
+        lines[2],
         "  try: kubectl delete deployment foo  # it comes back, and no schema is migrated for it"
     );
     in_order(

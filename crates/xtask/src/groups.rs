@@ -53,6 +53,7 @@ pub(crate) const GROUPS: &[Group] = &[
             "pages",
             "picture",
             "scenarios",
+            "ui",
             "worker",
             "boxed",
             "import_live",

@@ -3,6 +3,7 @@
 //! The operator watches; whoever explains or plans looks once, with their own rights. What may not be read is told apart from what
 //! is not there, because the two mean different things to whoever decides on it.
 
+mod changes;
 mod kinds;
 
 use std::{collections::BTreeMap, time::Duration};

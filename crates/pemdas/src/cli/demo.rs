@@ -36,6 +36,7 @@ use crate::{
     operate::Workers,
     render,
     terminal::{self, Colour},
+    ui::Ui,
 };
 
 /// How often it is looked whether something has changed.
@@ -46,7 +47,8 @@ const OPERATOR: &str = "pemdas-system";
 /// Play an example on a simulated cluster, with the real operator, live graphs, and a kubeconfig for kubectl
 ///
 /// Everything runs in this process, and ends with it: an API server, simulated controllers, and the operator of `pemdas run`. No
-/// container runs; workloads become ready after a few seconds, faster with --speed. On a terminal, the demo draws the graphs in
+/// container runs; workloads become ready after a few seconds, faster with --speed. The link that is printed first shows the page of
+/// `pemdas ui`. On a terminal, the demo draws the graphs in
 /// place, and q quits; elsewhere it prints a line for each change. Set RUST_LOG to see the operator's log on standard error.
 #[derive(Debug, Args)]
 #[command(
@@ -155,7 +157,9 @@ impl Demo {
             return Err(could_not_run(&message, Some(hint)));
         }
         let bed = self.bed(play)?;
+        let page = page(&bed)?;
         let stage = Stage {
+            page,
             picture: Picture::of(blueprint, graph, &checked.given.files),
             kubeconfig: bed.kubeconfig(),
             attempts: attempts(play),
@@ -324,6 +328,17 @@ impl Show<'_> {
         self.stage.picture = Picture::of(&blueprint, graph, &checked.given.files);
         self.watched.take_blueprint(blueprint)
     }
+}
+
+/// Serves the page of `pemdas ui` for the cluster until that ends; its address.
+fn page(bed: &Bed) -> Result<String, Outcome> {
+    let reading = Reading::at(bed.kubeconfig(), OPERATOR);
+    let workers = workers()?;
+    let ui = bed.runtime().block_on(Ui::open(0, move || reading.session().ok(), workers));
+    let ui = ui.map_err(|why| could_not_run(&format!("the page cannot be served: {why}"), None))?;
+    let link = ui.link("/");
+    bed.runtime().spawn(ui.serve());
+    Ok(link)
 }
 
 fn workers() -> Result<Workers, Outcome> {

@@ -18,6 +18,7 @@ mod rbac;
 mod reseal;
 mod run;
 mod test;
+mod ui;
 mod version;
 
 pub(crate) use complete::answered;
@@ -61,6 +62,7 @@ enum Command {
     Run(run::Run),
     Plan(plan::Plan),
     Test(test::Test),
+    Ui(ui::Ui),
     Rbac(rbac::Rbac),
     Reseal(reseal::Reseal),
     Version(version::Version),
@@ -112,6 +114,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Run(run) => run.run(arguments.color),
         Command::Plan(plan) => plan.run(arguments.color),
         Command::Test(test) => test.run(arguments.color),
+        Command::Ui(ui) => ui.run(arguments.color),
         Command::Rbac(rbac) => rbac.run(arguments.color),
         Command::Reseal(reseal) => reseal.run(),
         Command::Version(version) => version.run(),

@@ -18,6 +18,8 @@ const LEAST_STORY: usize = 3;
 /// What is shown around the instances.
 pub(crate) struct Stage {
     pub(crate) picture: Picture,
+    /// The address of the page in a browser.
+    pub(crate) page: String,
     pub(crate) kubeconfig: PathBuf,
     pub(crate) attempts: Vec<Attempt>,
     pub(crate) speed: f64,
@@ -75,7 +77,8 @@ impl Line {
 
 /// All lines, at most so many as there is room for; only the commands to try are broken so that they fit.
 pub(crate) fn lines(stage: &Stage, watched: &Watched<'_>, width: usize, height: usize) -> Vec<Line> {
-    let mut top = vec![heading(stage, watched)];
+    let page = Line::default().with("2", "in a browser  ").with("", stage.page.clone());
+    let mut top = vec![page, heading(stage, watched)];
     top.extend(trouble(watched));
     top.push(Line::default());
     let bottom = footer(stage, watched, width);

@@ -38,6 +38,7 @@ impl Screen {
         if let Self::Lines(_) = self {
             let name = &stage.picture.name;
             let at = stage.kubeconfig.display();
+            put(&printable(&format!("in a browser: {}\n", stage.page)));
             put(&printable(&format!("{name} on a simulated cluster; KUBECONFIG={at}\n")));
             if !stage.has_kubectl {
                 put(&printable(&format!("  {}\n", frame::KUBECTL)));

@@ -10,6 +10,11 @@ const VERSION: u32 = 1;
 
 /// The whole picture.
 pub(crate) fn picture(picture: &Picture) -> String {
+    format!("{:#}\n", document(picture))
+}
+
+/// The same as a value.
+pub(crate) fn document(picture: &Picture) -> Value {
     let nodes: Vec<_> = picture
         .items
         .iter()
@@ -25,7 +30,7 @@ pub(crate) fn picture(picture: &Picture) -> String {
             })
         })
         .collect();
-    let document = json!({
+    json!({
         "version": VERSION,
         "name": picture.name,
         "instance": picture.subject,
@@ -33,8 +38,7 @@ pub(crate) fn picture(picture: &Picture) -> String {
         "nodes": nodes,
         "also": picture.needs.iter().map(also).collect::<Vec<_>>(),
         "sequence": picture.waits.iter().map(sequence).collect::<Vec<_>>(),
-    });
-    format!("{document:#}\n")
+    })
 }
 
 fn state(state: &State) -> Value {

@@ -1,6 +1,6 @@
 //! From the words of a command to what is explained.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use pemdas_core::{
     blueprint::{Body, RootTarget},
@@ -32,8 +32,8 @@ const MAX_BEYOND: usize = 8;
 
 /// Looks at a cluster and explains.
 pub(crate) struct Explainer<'a> {
-    session: &'a Session,
-    reader: Reader,
+    pub(super) session: &'a Session,
+    pub(super) reader: Reader,
 }
 
 /// One line of a list of instances.
@@ -43,6 +43,9 @@ pub(crate) struct Listed {
     pub(crate) state: State,
     pub(crate) since: Option<String>,
     pub(crate) why: String,
+    /// The root cause alone: what instances may have in common.
+    pub(crate) cause: String,
+    pub(crate) revision: Option<String>,
 }
 
 impl<'a> Explainer<'a> {
@@ -52,8 +55,13 @@ impl<'a> Explainer<'a> {
 
     /// Explains one object: as a root, as what an instance made, or as a blueprint.
     pub(crate) fn object(&self, word: &str, name: &str) -> Result<Vec<Explained>, Lost> {
+        self.object_in(self.session.namespace(), word, name)
+    }
+
+    /// Explains one object of a namespace.
+    pub(crate) fn object_in(&self, namespace: &str, word: &str, name: &str) -> Result<Vec<Explained>, Lost> {
         let served = self.session.kind(word)?;
-        let live = self.named(served, name)?;
+        let live = self.named(served, namespace, name)?;
         let mut all = Vec::new();
         let mut notes = Vec::new();
         let map = KindKey::new("v1", "ConfigMap");
@@ -94,9 +102,9 @@ impl<'a> Explainer<'a> {
         Ok(left.into_iter().collect())
     }
 
-    fn named(&self, served: &Served, name: &str) -> Result<Live, Lost> {
+    pub(super) fn named(&self, served: &Served, namespace: &str, name: &str) -> Result<Live, Lost> {
         let (session, resource) = (self.session, &served.resource);
-        let namespace = if resource.namespaced { session.namespace() } else { "" };
+        let namespace = if resource.namespaced { namespace } else { "" };
         if let Some(live) = session.ask(async |survey| survey.object(resource, namespace, name).await)? {
             return Ok(live);
         }
@@ -366,6 +374,7 @@ impl<'a> Explainer<'a> {
             since: None,
             nodes: std::collections::BTreeMap::new(),
             edges: Edges::default(),
+            picture: None,
             beyond: std::collections::BTreeMap::new(),
             suspended: suspension(live, &found.told),
             causes: Vec::new(),
@@ -379,6 +388,7 @@ impl<'a> Explainer<'a> {
     fn finish(&self, instance: &mut Instance, live: &Live, compiled: Option<(&Compiled, &str)>) {
         if let Some((compiled, root)) = compiled {
             instance.edges = edges(compiled, root);
+            instance.picture = Some(Arc::clone(&compiled.picture));
         }
         if let Some(why) = &instance.suspended {
             instance.causes.insert(0, format!("Suspended: nothing is written, because {why}"));
@@ -484,7 +494,9 @@ impl<'a> Explainer<'a> {
         let message = merge::condition(&status, "Ready").filter(|_| state != State::Ready);
         let why = message.and_then(|it| it["message"].as_str()).unwrap_or_default().to_owned();
         let since = merge::since(live, &status, state);
-        Listed { root: live.key.clone(), blueprint: found.title(), state, since, why }
+        let cause = first_cause(&nodes).unwrap_or_else(|| why.clone());
+        let revision = status.pointer("/pemdas/revision").and_then(Value::as_str).map(str::to_owned);
+        Listed { root: live.key.clone(), blueprint: found.title(), state, since, why, cause, revision }
     }
 }
 
@@ -509,17 +521,32 @@ fn refused(served: &Served, found: &Found) -> Option<String> {
     why.contains("belongs to the blueprint").then(|| why.to_owned())
 }
 
+/// What a node waits for that no other node can give it: of one that needs attention, if there is such a node.
+fn first_cause(nodes: &std::collections::BTreeMap<Slot, Node>) -> Option<String> {
+    let stalled_first = [true, false].into_iter().flat_map(|stalled| {
+        nodes.iter().filter(move |(_, it)| !it.is_ready() && (it.phase == "Stalled") == stalled)
+    });
+    stalled_first.into_iter().find_map(|(slot, node)| {
+        let last = node.why.iter().find(|it| it.on.is_none())?;
+        Some(format!("{slot}: {}", last.text))
+    })
+}
+
 type Computed = (Decision, std::collections::BTreeMap<Slot, Node>, Vec<String>);
 
 fn listed_of(instance: &Instance) -> Listed {
     let last = instance.chains().into_iter().rfind(|it| it.last);
     let why = last.map(|it| it.to_string()).or_else(|| instance.causes.first().cloned());
+    let cause = first_cause(&instance.nodes);
+    let why = why.unwrap_or_default();
     Listed {
         root: instance.root.clone(),
         blueprint: instance.blueprint.clone(),
         state: instance.state,
         since: instance.since.clone(),
-        why: why.unwrap_or_default(),
+        cause: cause.filter(|_| instance.state != State::Ready).unwrap_or_else(|| why.clone()),
+        why,
+        revision: instance.revision.clone(),
     }
 }
 

@@ -6,12 +6,12 @@ use pemdas_core::{
     decide::{Decision, Mode},
     ledger::Slot,
     plan::Step,
-    world::{CLAIM_ANNOTATION, Claim, Live, ObjectKey, Owner, Seal, World, owner},
+    world::{CLAIM_ANNOTATION, Claim, LedgerFact, Live, ObjectKey, Owner, Seal, World, owner},
 };
 use serde_json::Value;
 
 use super::{Node, State, Why};
-use crate::plan::words;
+use crate::plan::{diff, words};
 
 /// What a status says of a node.
 struct Told<'a> {
@@ -40,15 +40,18 @@ pub(super) fn computed(
     let mut nodes = BTreeMap::new();
     for (slot, state) in &decision.nodes {
         let told = told(status, slot);
+        let step = steps.iter().find(|it| it.slot == *slot);
         let mut node = Node {
             phase: format!("{:?}", state.phase),
             why: state.causes.iter().map(Why::of).collect(),
             since: None,
             objects: objects.get(slot).cloned().unwrap_or_default(),
-            next: steps
-                .iter()
-                .find(|it| it.slot == *slot)
-                .map(|it| format!("{} {}", words::verb(it.verb), words::object(it))),
+            next: step.map(|it| format!("{} {}", words::verb(it.verb), words::object(it))),
+            diff: step.map(diff::unified),
+            tried: match &world.ledger {
+                LedgerFact::Present { ledger, .. } => ledger.entries.get(slot).cloned(),
+                _ => None,
+            },
         };
         distinct(&mut node.why);
         match told {
@@ -61,6 +64,7 @@ pub(super) fn computed(
                 node.since = since.map(str::to_owned);
                 node.why = vec![Why::told(why)];
                 node.next = None;
+                node.diff = None;
             }
             Some(Told { state, since, .. }) if state == node.phase => node.since = since.map(str::to_owned),
             _ => {}
@@ -123,6 +127,8 @@ pub(super) fn as_told<'a>(
                 since: text(it, "since"),
                 objects: objects.get(&slot).cloned().unwrap_or_default(),
                 next: None,
+                diff: None,
+                tried: None,
             };
             (slot, node)
         })

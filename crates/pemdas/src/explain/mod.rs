@@ -3,6 +3,7 @@
 
 mod advice;
 mod find;
+mod fleet;
 pub(crate) mod json;
 mod merge;
 #[cfg(test)]
@@ -10,16 +11,23 @@ mod tests;
 pub(crate) mod text;
 pub(crate) mod time;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use pemdas_core::{
     decide::{Cause, Mode},
-    ledger::Slot,
+    ledger::{Entry, Slot},
+    shape,
     world::ObjectKey,
 };
 use serde_json::Value;
 
+use crate::draw::Picture;
+
 pub(crate) use find::{Explainer, Listed};
+pub(crate) use fleet::Fleet;
 
 /// How deep a chain of waits is told.
 const MAX_DEPTH: usize = 32;
@@ -106,6 +114,8 @@ pub(crate) struct Instance {
     pub(crate) since: Option<String>,
     pub(crate) nodes: BTreeMap<Slot, Node>,
     pub(crate) edges: Edges,
+    /// Both graphs of the revision that it is at, where that could be read.
+    pub(crate) picture: Option<Arc<Picture>>,
     /// By node: the instances that its objects start, and that are not ready.
     pub(crate) beyond: BTreeMap<Slot, Vec<Instance>>,
     /// Why nothing is written for it, where a human said so.
@@ -133,6 +143,10 @@ pub(crate) struct Node {
     pub(crate) objects: Vec<ObjectKey>,
     /// What would be written next, by an operator that runs.
     pub(crate) next: Option<String>,
+    /// The same as a diff, without values of Secrets.
+    pub(crate) diff: Option<String>,
+    /// What the ledger has of a state or a once. Its key and its result stay here: they may be made of Secrets.
+    pub(crate) tried: Option<Entry>,
 }
 
 impl Node {
@@ -148,22 +162,25 @@ pub(crate) struct Why {
     pub(crate) text: String,
     /// The node it waits for.
     pub(crate) on: Option<Slot>,
+    /// What is not as it should be, field by field.
+    pub(crate) reasons: Vec<shape::Why>,
 }
 
 impl Why {
     fn of(cause: &Cause) -> Self {
-        let on = match cause {
-            Cause::Waits { on, .. } => Some(on.clone()),
-            _ => None,
+        let (on, reasons) = match cause {
+            Cause::Waits { on, reasons } => (Some(on.clone()), reasons.clone()),
+            Cause::Shape(reasons) => (None, reasons.clone()),
+            _ => (None, Vec::new()),
         };
-        Self { text: crate::plan::words::why(cause), on }
+        Self { text: crate::plan::words::why(cause), on, reasons }
     }
 
     /// From what a status says: the one sentence in which a wait is told names the node first.
     fn told(text: &str) -> Self {
         let on = text.strip_prefix("waits for ").map(|rest| rest.split(": ").next().unwrap_or(rest));
         let on = on.filter(|it| !it.contains(' ')).map(slot);
-        Self { text: text.to_owned(), on }
+        Self { text: text.to_owned(), on, reasons: Vec::new() }
     }
 }
 
@@ -203,6 +220,27 @@ pub(crate) struct Edges {
     pub(crate) sequence: BTreeMap<String, Vec<String>>,
     /// The root.
     pub(crate) root: String,
+}
+
+/// What an edge of the Sequence graph does now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Edge {
+    /// What comes after may go on.
+    Open,
+    /// What comes after waits for it.
+    Closed,
+    /// Nobody has come to it yet.
+    Ahead,
+}
+
+impl Edge {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Closed => "closed",
+            Self::Ahead => "ahead",
+        }
+    }
 }
 
 /// One line of a chain of waits.
@@ -266,7 +304,8 @@ impl Instance {
             return;
         }
         let first_time = told.insert(slot.clone());
-        let silent = [Why { text: format!("is {}", node.phase.to_lowercase()), on: None }];
+        let silent =
+            [Why { text: format!("is {}", node.phase.to_lowercase()), on: None, reasons: Vec::new() }];
         let why = if node.why.is_empty() { &silent[..] } else { &node.why[..] };
         for why in why {
             let next = why.on.as_ref().filter(|on| self.nodes.get(*on).is_some_and(|it| !it.is_ready()));
@@ -311,6 +350,32 @@ impl Instance {
         }
         links.truncate(MAX_LINKS);
         links
+    }
+
+    /// The nodes that its root may come to need, and the root.
+    pub(crate) fn reachable(&self) -> BTreeSet<&str> {
+        let mut reached = BTreeSet::from([self.edges.root.as_str()]);
+        let mut open = vec![self.edges.root.as_str()];
+        while let Some(at) = open.pop() {
+            let needs = self.edges.also.get(at).into_iter().flatten();
+            open.extend(needs.map(String::as_str).filter(|it| reached.insert(it)));
+        }
+        reached
+    }
+
+    /// What an edge of the Sequence graph does now.
+    pub(crate) fn edge(&self, from: &str, to: &str) -> Edge {
+        let of = |node: &str| -> Vec<&Node> {
+            self.nodes.iter().filter(|(slot, _)| slot.node == node).map(|(_, it)| it).collect()
+        };
+        let waits = |it: &Node| it.why.iter().any(|why| why.on.as_ref().is_some_and(|on| on.node == from));
+        let (from, to) = (of(from), of(to));
+        if to.iter().any(|it| !it.is_ready() && waits(it)) {
+            return Edge::Closed;
+        }
+        let is_through = !to.is_empty() && to.iter().all(|it| it.is_ready() || it.phase == "Progressing");
+        let is_ready = !from.is_empty() && from.iter().all(|it| it.is_ready());
+        if is_through || is_ready { Edge::Open } else { Edge::Ahead }
     }
 
     /// A wait, without the reasons that the next link of its chain gives.

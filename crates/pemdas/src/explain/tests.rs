@@ -106,6 +106,32 @@ fn a_foreign_root_that_is_stalled_is_an_instance() {
     insta::assert_snapshot!("stalled_behind_foreign_root", told(&scene, "maker", "it"));
 }
 
+#[test]
+fn an_edge_is_closed_while_what_comes_after_waits_for_it() {
+    let mut scene = Scene::new(Scenario::default());
+    let text = LABELLED.replace(
+        r#"first = { template = fun _the => map "first" }"#,
+        r#"first = { template = fun _the => map "first", ready = { data.done = "yes" } }"#,
+    );
+    scene.apply(&[blueprint("labelled", &text), config_map("it", &json!({ "app": "yes" }))]);
+    let seen = |scene: &Scene| {
+        let session = scene.session("default");
+        let explainer = Explainer::new(&session, scene.readers.clone());
+        let all = explainer.object("cm", "it").unwrap_or_else(|lost| panic!("{lost:?}"));
+        super::json::explained(&all)["explained"][0].clone()
+    };
+    let told = seen(&scene);
+    assert_eq!(told["graph"]["sequence"][0]["now"], "closed", "{:#}", told["graph"]);
+    let why = &told["nodes"][0]["why"][0];
+    assert_eq!(why["reasons"][0]["path"], "data", "{why:#}");
+    assert!(why["text"].as_str().unwrap().starts_with(why["reasons"][0]["path"].as_str().unwrap()));
+    let mut first = config_map("first", &json!({}));
+    first["data"] = json!({ "done": "yes" });
+    scene.apply(&[first]);
+    let told = seen(&scene);
+    assert_eq!(told["graph"]["sequence"][0]["now"], "open", "{:#}", told["graph"]);
+}
+
 /// A blueprint that owns the kind `Note`.
 fn notes(name: &str, fields: &str, by: &str) -> Value {
     let text = r#"let { Blueprint, .. } = import "pemdas/v1.ncl" in

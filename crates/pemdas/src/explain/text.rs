@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Blueprint, Explained, Instance, Listed, State, time};
-use crate::terminal::Style;
+use crate::{terminal::Style, ui};
 
 /// How many nodes are listed.
 const MAX_NODES: usize = 60;
@@ -119,7 +119,17 @@ fn facts(instance: &Instance, style: Style, out: &mut String) {
     if !instance.nodes.is_empty() {
         rows.push(("nodes", format!("{ready} of {} ready", instance.nodes.len())));
     }
+    rows.push(("page", format!("pemdas ui --open {}", page(instance))));
     table(&rows, style, out);
+}
+
+/// Where `pemdas ui` shows it, as a word of a shell.
+fn page(instance: &Instance) -> String {
+    let path = ui::path_of(&instance.root);
+    match &instance.focus {
+        Some(focus) => format!("'{path}?node={}'", focus.slot.node),
+        None => path,
+    }
 }
 
 fn table(rows: &[(&str, String)], style: Style, out: &mut String) {

@@ -16,6 +16,7 @@ use pemdas_kube::{
 };
 
 use super::Session;
+use crate::draw::Picture;
 
 /// A blueprint of the cluster that can run.
 pub(crate) struct Compiled {
@@ -23,6 +24,8 @@ pub(crate) struct Compiled {
     pub(crate) blueprint: Blueprint,
     /// Its graphs.
     pub(crate) graph: Graph,
+    /// Both graphs, to be drawn.
+    pub(crate) picture: Arc<Picture>,
     evaluator: Arc<dyn Evaluate>,
 }
 
@@ -46,6 +49,9 @@ impl Evaluator for Asked {
         self.0.evaluate(batch)
     }
 }
+
+/// A blueprint, with how it can run or why it cannot.
+pub(crate) type Readable = (Found, Result<Rc<Compiled>, String>);
 
 /// A blueprint by its ConfigMap and its files.
 type Read = (String, BTreeMap<String, String>);
@@ -77,7 +83,9 @@ impl Reader {
         let verdict = self.compiler.compile(&found.account, files);
         let compiled = match verdict.compiled {
             Some(it) => {
-                Ok(Rc::new(Compiled { blueprint: it.blueprint, graph: it.graph, evaluator: it.evaluator }))
+                let picture = Arc::new(Picture::of(&it.blueprint, &it.graph, files));
+                let (blueprint, graph, evaluator) = (it.blueprint, it.graph, it.evaluator);
+                Ok(Rc::new(Compiled { blueprint, graph, picture, evaluator }))
             }
             None => {
                 let first = verdict.problems.iter().find(|it| it.error);
@@ -87,6 +95,16 @@ impl Reader {
         };
         self.read.borrow_mut().insert(which, compiled.clone());
         compiled
+    }
+
+    /// All blueprints that the user may see, each with how it can run, or why it cannot.
+    pub(crate) fn all(&self, session: &Session) -> Result<Vec<Readable>, Trouble> {
+        let all = session.ask(async |survey| survey.blueprints(session.namespace()).await)?;
+        let read = |found: Found| {
+            let compiled = self.compiled(&found, &running(session, &found, None));
+            (found, compiled)
+        };
+        Ok(all.into_iter().map(read).collect())
     }
 
     /// The blueprints that may start with objects of a kind, with the names of those roots. Only those whose text has the kind's name

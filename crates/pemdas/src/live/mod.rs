@@ -16,7 +16,7 @@ use pemdas_kube::{
 };
 use tokio::runtime::Runtime;
 
-pub(crate) use blueprints::{Compiled, Reader, running};
+pub(crate) use blueprints::{Compiled, Readable, Reader, running};
 pub(crate) use look::{Field, Look};
 
 /// A cluster that is looked at while a command runs.
@@ -92,6 +92,11 @@ impl Session {
     /// The keys of the operator's seals, where they may be read.
     pub(crate) fn seal(&self) -> Seal {
         self.ask(async |survey| survey.seal(&self.operator).await)
+    }
+
+    /// Forgets which kinds the cluster serves: the next question asks anew.
+    pub(crate) fn forget_kinds(&mut self) {
+        self.kinds.take();
     }
 
     /// The kinds that the cluster serves.

@@ -30,6 +30,22 @@ pub(crate) fn sides(step: &Step) -> (Option<Value>, Option<Value>) {
     (before, after)
 }
 
+/// An object of a cluster as people may see it, as YAML: without what repeats it, without who wrote which field, and without values
+/// of Secrets.
+pub(crate) fn shown(object: &Value) -> String {
+    let mut object = object.clone();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+        if let Some(names) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+            names.remove(LAST_APPLIED);
+        }
+    }
+    if object["apiVersion"] == "v1" && object["kind"] == "Secret" {
+        mask(&mut object, None);
+    }
+    serde_saphyr::to_string(&object).unwrap_or_else(|_| format!("{object:#}\n"))
+}
+
 fn mask(secret: &mut Value, before: Option<&Value>) {
     for field in HIDDEN {
         let Some(values) = secret.get_mut(field).and_then(Value::as_object_mut) else { continue };
