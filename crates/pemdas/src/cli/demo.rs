@@ -334,7 +334,7 @@ impl Show<'_> {
 fn page(bed: &Bed) -> Result<String, Outcome> {
     let reading = Reading::at(bed.kubeconfig(), OPERATOR);
     let workers = workers()?;
-    let ui = bed.runtime().block_on(Ui::open(0, move || reading.session().ok(), workers));
+    let ui = Ui::open(0, move || reading.session().ok(), workers);
     let ui = ui.map_err(|why| could_not_run(&format!("the page cannot be served: {why}"), None))?;
     let link = ui.link("/");
     bed.runtime().spawn(ui.serve());

@@ -66,13 +66,16 @@ impl Ui {
             Ok(runtime) => runtime,
             Err(why) => return could_not_run(&format!("nothing can be served from here: {why}"), None),
         };
+        let ui = match ui::Ui::open(self.port, move || Some(session), workers) {
+            Ok(ui) => ui,
+            Err(why) => return self.not_served(&why),
+        };
+        let link = ui.link(&self.path);
+        terminal::say(&format!("{link}\n"));
+        if self.open {
+            open(&link);
+        }
         let ended = runtime.block_on(async {
-            let ui = ui::Ui::open(self.port, move || Some(session), workers).await?;
-            let link = ui.link(&self.path);
-            terminal::say(&format!("{link}\n"));
-            if self.open {
-                open(&link);
-            }
             tokio::select! {
                 served = ui.serve() => served,
                 () = stopped() => Ok(()),
@@ -80,14 +83,15 @@ impl Ui {
         });
         // What is still looked at has nobody to tell it to.
         runtime.shutdown_background();
-        match ended {
-            Ok(()) => Outcome::Clean,
-            Err(why) if why.kind() == io::ErrorKind::AddrInUse => could_not_run(
-                &format!("the port {} is in use", self.port),
-                Some("another `pemdas ui` may run: use its link; or take another port, --port 0 takes any"),
-            ),
-            Err(why) => could_not_run(&format!("the page cannot be served: {why}"), None),
+        ended.map_or_else(|why| self.not_served(&why), |()| Outcome::Clean)
+    }
+
+    fn not_served(&self, why: &io::Error) -> Outcome {
+        if why.kind() == io::ErrorKind::AddrInUse {
+            let hint = "another `pemdas ui` may run: use its link; or take another port, --port 0 takes any";
+            return could_not_run(&format!("the port {} is in use", self.port), Some(hint));
         }
+        could_not_run(&format!("the page cannot be served: {why}"), None)
     }
 }
 

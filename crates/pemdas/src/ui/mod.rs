@@ -17,10 +17,12 @@ mod http;
 mod layout;
 mod route;
 
-use std::{io, net::Ipv4Addr};
+use std::{
+    io,
+    net::{Ipv4Addr, TcpListener},
+};
 
 use pemdas_core::world::ObjectKey;
-use tokio::net::TcpListener;
 
 use crate::{live::Session, operate::Workers};
 use desk::Desk;
@@ -41,12 +43,14 @@ impl Ui {
     ///
     /// # Errors
     /// If the port or a token cannot be had.
-    pub(crate) async fn open(
+    pub(crate) fn open(
         port: u16,
         session: impl FnOnce() -> Option<Session> + Send + 'static,
         workers: Workers,
     ) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+        // Not within a runtime: a session that is not needed ends its own, which may not happen there.
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
+        listener.set_nonblocking(true)?;
         let guard = Guard::new(listener.local_addr()?.port(), Token::new()?);
         Ok(Self { listener, guard, desk: Desk::start(session, workers) })
     }
@@ -61,7 +65,8 @@ impl Ui {
     /// # Errors
     /// If the socket fails.
     pub(crate) async fn serve(self) -> io::Result<()> {
-        http::serve(self.listener, self.guard, self.desk).await
+        let listener = tokio::net::TcpListener::from_std(self.listener)?;
+        http::serve(listener, self.guard, self.desk).await
     }
 }
 

@@ -41,6 +41,30 @@ fn only_whoever_has_the_link_is_told_anything() {
     assert!(!page.body.contains(demo.token()));
 }
 
+#[test]
+fn a_port_that_is_in_use_is_named() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("kubeconfig");
+    // It is not asked before the page is served.
+    let config = serde_json::json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "a",
+        "clusters": [{ "name": "a", "cluster": { "server": "http://127.0.0.1:1" } }],
+        "users": [{ "name": "a", "user": {} }],
+        "contexts": [{ "name": "a", "context": { "cluster": "a", "user": "a" } }],
+    });
+    std::fs::write(&kubeconfig, config.to_string()).unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_pemdas"))
+        .args(["ui", "--port", &port, "--kubeconfig"])
+        .arg(&kubeconfig)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.starts_with(&format!("error: the port {port} is in use\n")), "{said}");
+}
+
 /// Where an instance is asked for.
 fn query(root: &Value) -> String {
     let text = |field: &str| root[field].as_str().unwrap();
