@@ -27,7 +27,12 @@ const FAULTS: &[Fault] = &[
         laws::engine_is_right,
         Some(0),
     ),
-    Fault("a needed node is never made", Bug::Core(Core::NeedsAreJudgedOnce), laws::engine_is_right, Some(34)),
+    Fault(
+        "a needed node is never made",
+        Bug::Core(Core::NeedsAreJudgedOnce),
+        laws::engine_is_right,
+        Some(34),
+    ),
     Fault(
         "the order ends at what is not needed",
         Bug::Core(Core::OrderEndsWithNeed),
@@ -59,7 +64,12 @@ const FAULTS: &[Fault] = &[
         laws::engine_is_right,
         Some(24),
     ),
-    Fault("an edit while nobody runs stays", Bug::Core(Core::NeverTakeBack), laws::operator_is_right, Some(71)),
+    Fault(
+        "an edit while nobody runs stays",
+        Bug::Core(Core::NeverTakeBack),
+        laws::operator_is_right,
+        Some(71),
+    ),
 ];
 
 impl Bug {
