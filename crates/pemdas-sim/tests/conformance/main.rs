@@ -12,6 +12,7 @@ mod differences;
 mod generate;
 mod normal;
 mod real;
+mod redefined;
 mod run;
 mod settled;
 
@@ -141,86 +142,4 @@ fn what_is_forgotten_or_has_not_come_is_refused_alike() {
     let told = told.iter().map(|line| plain(serde_json::from_str(line).unwrap()));
     assert_eq!(told.collect::<Vec<_>>(), simulated.into_iter().map(plain).collect::<Vec<_>>());
     assert!(watch.ended());
-}
-
-/// A watch goes on by the schema that the CRD had when it began, and is ended soon after the CRD changed: whoever follows it further has
-/// to list anew.
-#[test]
-fn a_watch_of_an_old_schema_ends_alike() {
-    const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    const OBJECTS: &str = "/apis/redefined.example.com/v1/namespaces/default/cards";
-    let definition = |fields: &[&str]| {
-        let fields: serde_json::Map<_, _> =
-            fields.iter().map(|it| ((*it).to_owned(), serde_json::json!({ "type": "string" }))).collect();
-        let spec = serde_json::json!({ "type": "object", "properties": fields });
-        serde_json::json!({
-            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": { "name": "cards.redefined.example.com" },
-            "spec": {
-                "group": "redefined.example.com", "scope": "Namespaced",
-                "names": { "kind": "Card", "listKind": "CardList", "plural": "cards", "singular": "card" },
-                "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": {
-                    "type": "object", "properties": { "spec": spec },
-                } } }],
-            },
-        })
-    };
-    let card = |name: &str| {
-        let spec = serde_json::json!({ "old": "a", "new": "b" });
-        serde_json::json!({
-            "apiVersion": "redefined.example.com/v1", "kind": "Card", "metadata": { "name": name }, "spec": spec,
-        })
-    };
-    let post = |path: &str, body: Value| Request::new(Method::Post, path).json("application/json", &body);
-    let widen = |method: Method| {
-        let body = definition(&["old", "new"]);
-        let body = serde_json::json!({ "spec": { "versions": body["spec"]["versions"] } });
-        let at = format!("{DEFINITIONS}/cards.redefined.example.com");
-        Request::new(method, &at).json("application/merge-patch+json", &body)
-    };
-    let watch = Request::new(Method::Get, &format!("{OBJECTS}?watch=1&resourceVersion=0&timeoutSeconds=120"));
-
-    let mut server = Server::new(1, Time(0));
-    server.handle(
-        Time(0),
-        &post("/api/v1/namespaces", serde_json::json!({ "metadata": { "name": "default" } })),
-    );
-    server.handle(Time(0), &post(DEFINITIONS, definition(&["old"])));
-    let Reply::Watch(mut watched) = server.handle(Time(0), &watch) else { panic!("no watch") };
-    server.handle(Time(0), &widen(Method::Patch));
-    let made = server.handle(Time(0), &post(OBJECTS, card("one"))).whole().unwrap();
-    assert_eq!(made.body["spec"]["new"], "b", "{:#}", made.body);
-    let simulated = server.poll(&mut watched, Time(0));
-    assert_eq!(simulated[0]["object"]["spec"], serde_json::json!({ "old": "a" }));
-    server.poll(&mut watched, Time(2_000));
-    assert!(watched.ended());
-
-    let real = real();
-    let (status, answer) = real.send(&post(DEFINITIONS, definition(&["old"])));
-    assert_eq!(status, 201, "{answer:#}");
-    let until = |what: &str, is: &dyn Fn() -> bool| {
-        for _ in 0..600 {
-            if is() {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-        panic!("never: {what}");
-    };
-    until("it is served", &|| real.send(&Request::new(Method::Get, OBJECTS)).0 == 200);
-    // That it is established is a change of the CRD as well, which ends watches that began before.
-    let short = Request::new(Method::Get, &format!("{OBJECTS}?watch=1&resourceVersion=0&timeoutSeconds=3"));
-    assert_eq!(real.watch(&short).unwrap().lines().count(), 0);
-    let events = real.watch(&watch).unwrap();
-    real.send(&widen(Method::Patch));
-    // The new schema is served a moment later. Nothing is told of what is only tried.
-    until("the field is kept", &|| {
-        let tried = post(&format!("{OBJECTS}?dryRun=All"), card("tried"));
-        real.send(&tried).1["spec"]["new"] == "b"
-    });
-    let (status, answer) = real.send(&post(OBJECTS, card("one")));
-    assert_eq!(status, 201, "{answer:#}");
-    let told: Vec<Value> = events.lines().map(|it| serde_json::from_str(&it.unwrap()).unwrap()).collect();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert_eq!(told[0]["object"]["spec"], simulated[0]["object"]["spec"]);
 }
