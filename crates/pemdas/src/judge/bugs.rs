@@ -37,7 +37,7 @@ const FAULTS: &[Fault] = &[
         "the order ends at what is not needed",
         Bug::Core(Core::OrderEndsWithNeed),
         laws::engine_is_right,
-        Some(51),
+        Some(350),
     ),
     Fault("the order ends at a once", Bug::Core(Core::OnceEndsTheOrder), laws::engine_is_right, None),
     Fault(
@@ -56,13 +56,13 @@ const FAULTS: &[Fault] = &[
         "what allows absence waits for an object",
         Bug::Core(Core::AbsenceIsAWord),
         laws::engine_is_right,
-        None,
+        Some(806),
     ),
     Fault(
         "a plan calls what has no members unneeded",
         Bug::Core(Core::EmptyIsUnneeded),
         laws::engine_is_right,
-        Some(24),
+        Some(16),
     ),
     Fault(
         "an edit while nobody runs stays",

@@ -170,13 +170,14 @@ impl Rest<'_> {
     fn passes_on(&self, node: &str, member: Option<&str>, seen: &mut BTreeSet<(String, bool)>) -> bool {
         let empty = self.needed(node) == Need::Yes && !self.is_idle(node);
         let edges = Reference::edges(self.of.clause(node, "before"));
-        let mut edges = edges.filter(|(_, edge)| !empty || is_each(edge));
-        edges.all(|(precursor, edge)| {
+        let edges = edges.filter(|(_, edge)| !empty || is_each(edge));
+        // All are looked at: each that is not ready may be named.
+        edges.fold(true, |open, (precursor, edge)| {
             let mine = member.filter(|_| is_each(edge));
             if !seen.insert((precursor.to_owned(), mine.is_some())) {
-                return true;
+                return open;
             }
-            match self.needed(precursor) {
+            open & match self.needed(precursor) {
                 Need::Perhaps => false,
                 Need::No => self.passes_on(precursor, mine, seen),
                 Need::Yes if self.is_idle(precursor) => self.passes_on(precursor, mine, seen),
