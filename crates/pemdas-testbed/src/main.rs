@@ -42,6 +42,9 @@ enum Action {
         /// Also what the real node needs (needs root).
         #[arg(long)]
         node: bool,
+        /// Also the browser in which the page is tested.
+        #[arg(long)]
+        browser: bool,
     },
     /// Pack the image of Pemdas; `cargo xtask image` builds the program first.
     #[command(hide = true)]
@@ -117,14 +120,16 @@ fn act(action: Action) -> Result<()> {
     let level = |node| if node { Level::Node } else { Level::ControlPlane };
     match action {
         Action::Up { node, port } => up(Options { level: level(node), port }),
-        Action::Build { node } => {
+        Action::Build { node, browser } => {
             let _end = ending(on_signal);
             if node {
                 supervise::node_is_possible()?;
             }
             let cache = Cache::of_user()?;
             Assets::of(level(node), &cache)?;
-            assets::browser::Browser::find(&cache)?;
+            if browser {
+                assets::browser::Browser::find(&cache)?;
+            }
             // Only what is installed on a node is installed with Helm; whoever else wants it builds it then.
             if node { assets::helm(&cache).map(drop) } else { Ok(()) }
         }

@@ -140,7 +140,8 @@ fn docs() -> Result<(), String> {
 }
 
 fn testbed() -> Result<(), String> {
-    let mut arguments = vec!["run", "--locked", "--quiet", "--package=pemdas-testbed", "--", "build"];
+    let mut arguments =
+        vec!["run", "--locked", "--quiet", "--package=pemdas-testbed", "--", "build", "--browser"];
     if tools::is_root() {
         arguments.push("--node");
     }
