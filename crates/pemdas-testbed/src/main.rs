@@ -130,7 +130,7 @@ fn act(action: Action) -> Result<()> {
             if browser {
                 assets::browser::Browser::find(&cache)?;
             }
-            // Only what is installed on a node is installed with Helm; whoever else wants it builds it then.
+            // Only tests on a node need Helm. Others build it when they first use it.
             if node { assets::helm(&cache).map(drop) } else { Ok(()) }
         }
         Action::Image(image) => image.pack(),

@@ -175,7 +175,7 @@ fn field<'a>(expression: &'a Expression, name: &str) -> Option<&'a Expression> {
     }
 }
 
-/// Whether a field is called after this one instance, such as the label `rel-db-client: "true"`: names of fields are not made anew.
+/// Whether the name of a field contains the name of the release, as in the label `rel-db-client: "true"`. Import keeps names of fields.
 fn has_key(expression: &Expression, prefix: &str) -> bool {
     match &expression.what {
         What::Record(fields) | What::Labels(_, fields) => {

@@ -416,7 +416,7 @@ impl Hub {
                 self.found(id, Err(Unserved::Missing(self.views.all[&id].kind.clone())));
             }
             News::Outdated => {
-                tracing::debug!(kind = %view.kind, "the schema of a kind may have changed; listing it anew");
+                tracing::debug!(kind = %view.kind, "the schema of a kind may have changed; listing it again");
                 self.find(id);
             }
             News::Failed(why) => {

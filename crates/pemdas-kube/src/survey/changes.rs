@@ -1,4 +1,4 @@
-//! Hears that something of a kind has changed, without reading what: whoever looks then reads it anew.
+//! Reports that an object of a kind has changed, and not how: the caller reads the objects again.
 //!
 //! Only metadata is watched, and a watch that ends begins again with a list: what happened in between counts as a change.
 

@@ -46,7 +46,7 @@ pub enum News {
     Forbidden(String),
     /// The kind is not served.
     Unserved,
-    /// The kind may have another schema now: it is found and listed anew. The watch says nothing more.
+    /// The kind may have a new schema: the caller must look it up and list it again. The watch has ended.
     Outdated,
     /// Something else is wrong; trying again.
     Failed(String),

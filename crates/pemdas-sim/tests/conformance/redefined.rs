@@ -1,5 +1,5 @@
-//! A watch goes on by the schema that the CRD had when it began, and is ended soon after the CRD changed: whoever follows it further has
-//! to list anew.
+//! A watch keeps the schema that the CRD had when the watch began. The server ends it soon after the CRD changes, and the client has to
+//! list again.
 
 use std::{io::BufRead as _, thread, time::Duration};
 
@@ -78,7 +78,7 @@ fn a_watch_of_an_old_schema_ends_alike() {
     assert_eq!(real.watch(&short).unwrap().lines().count(), 0);
     let events = real.watch(&watch).unwrap();
     real.send(&widen());
-    // The new schema is served a moment later. Nothing is told of what is only tried.
+    // The server uses the new schema a moment later. A dry run causes no event.
     until("the field is kept", &|| {
         let tried = post(&format!("{OBJECTS}?dryRun=All"), &card("tried"));
         real.send(&tried).1["spec"]["new"] == "b"

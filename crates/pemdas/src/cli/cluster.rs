@@ -65,7 +65,7 @@ impl Reading {
         self.try_session().map_err(|why| why.told())
     }
 
-    /// The same for whoever says nothing if it fails.
+    /// The same, without a message if it fails.
     pub(super) fn try_session(&self) -> Result<Session, NotAsked> {
         let Cluster { kubeconfig, context } = self.cluster.clone();
         let runtime =

@@ -18,6 +18,7 @@ use super::{
     cluster::{Cluster, Reading},
     could_not_run,
     run::{Run, stopped},
+    workers,
 };
 use crate::{
     demo::{
@@ -179,7 +180,7 @@ impl Demo {
         objects.extend(play.objects.iter().skip(access).cloned());
         let mut watched = Watched::new(&bed, blueprint.clone(), objects);
         watched.create().map_err(|why| refused(&why))?;
-        let operator = Operator::start(&bed, workers()?, colour);
+        let operator = Operator::start(&bed, workers(Workers::new())?, colour);
         let mut screen = Screen::open(colour);
         let keys = Keys::open(screen.is_terminal());
         screen.begin(&stage);
@@ -230,9 +231,9 @@ impl Demo {
             // Its kinds are asked for once: they have to be served by then.
             if looker.is_none() && show.watched.is_served() {
                 let reading = Reading::at(show.stage.kubeconfig.clone(), OPERATOR);
-                // Whoever quits at once takes the kubeconfig away before it is read: no word about that.
+                // A user who quits at once removes the kubeconfig before it is read. That is no error.
                 let session = move || reading.try_session().ok();
-                looker = Some(Looker::start(&show.watched, session, workers()?));
+                looker = Some(Looker::start(&show.watched, session, workers(Workers::new())?));
             }
             if let Some(looker) = &looker {
                 show.watched.take(looker);
@@ -333,16 +334,12 @@ impl Show<'_> {
 /// Serves the page of `pemdas ui` for the cluster until that ends; its address.
 fn page(bed: &Bed) -> Result<String, Outcome> {
     let reading = Reading::at(bed.kubeconfig(), OPERATOR);
-    let workers = workers()?;
+    let workers = workers(Workers::new())?;
     let ui = Ui::open(0, move || reading.session().ok(), workers);
     let ui = ui.map_err(|why| could_not_run(&format!("the page cannot be served: {why}"), None))?;
     let link = ui.link("/");
     bed.runtime().spawn(ui.serve());
     Ok(link)
-}
-
-fn workers() -> Result<Workers, Outcome> {
-    Workers::new().map_err(|why| could_not_run(&format!("this program cannot find itself: {why}"), None))
 }
 
 /// Whether kubectl is installed.

@@ -9,6 +9,7 @@ use super::{
     cluster::{Reading, not_answered},
     complete, could_not_run,
     progress::Still,
+    workers,
 };
 use crate::{
     explain::{self, Explained, Explainer, State},
@@ -109,9 +110,9 @@ impl Explain {
             Ok(session) => session,
             Err(outcome) => return outcome,
         };
-        let workers = match Workers::new() {
+        let workers = match workers(Workers::new()) {
             Ok(workers) => workers,
-            Err(why) => return could_not_run(&format!("this program cannot find itself: {why}"), None),
+            Err(outcome) => return outcome,
         };
         let explainer = Explainer::new(&session, workers);
         let (now, coloured) = (session.now(), colour.on_stdout());

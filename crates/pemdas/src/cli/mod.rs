@@ -32,6 +32,7 @@ use std::{
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::input::{self, Given};
+use crate::operate::Workers;
 use crate::terminal::{self, Colour};
 
 /// The name by which kubectl finds a plugin.
@@ -150,4 +151,9 @@ fn could_not_run(message: &str, hint: Option<&str>) -> Outcome {
     let hint = hint.map(|hint| format!("\nhint: {hint}\n")).unwrap_or_default();
     terminal::remark(&format!("error: {message}\n{hint}"));
     Outcome::CouldNotRun
+}
+
+/// The workers that evaluate blueprints; they are this program, started again.
+fn workers(found: std::io::Result<Workers>) -> Result<Workers, Outcome> {
+    found.map_err(|why| could_not_run(&format!("this program cannot find itself: {why}"), None))
 }

@@ -12,6 +12,7 @@ use super::{
     explain::{Format, told},
     one_blueprint,
     progress::Still,
+    workers,
 };
 use crate::{
     import,
@@ -145,8 +146,7 @@ impl Plan {
         colour: Colour,
     ) -> Result<Made, Outcome> {
         let session = self.reading.session()?;
-        let workers = Workers::new()
-            .map_err(|why| could_not_run(&format!("this program cannot find itself: {why}"), None))?;
+        let workers = workers(Workers::new())?;
         let (given, home) = match blueprint {
             Some(name) => {
                 let (given, found) = plan::live::of_cluster(&session, &name).map_err(|it| told(&it))?;

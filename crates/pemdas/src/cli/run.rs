@@ -17,7 +17,7 @@ use tokio::{
 };
 use tracing_subscriber::EnvFilter;
 
-use super::{Outcome, cluster::Cluster, could_not_run};
+use super::{Outcome, cluster::Cluster, could_not_run, workers};
 use crate::{
     footprint,
     operate::{Operation, WORKERS, Wanted, Workers},
@@ -93,9 +93,9 @@ enum LogFormat {
 impl Run {
     pub(super) fn run(&self, colour: Colour) -> Outcome {
         self.log(colour);
-        let workers = match Workers::of(usize::try_from(self.workers).unwrap_or(WORKERS)) {
+        let workers = match workers(Workers::of(usize::try_from(self.workers).unwrap_or(WORKERS))) {
             Ok(workers) => workers,
-            Err(why) => return could_not_run(&format!("this program cannot find itself: {why}"), None),
+            Err(outcome) => return outcome,
         };
         self.run_until(workers, stopped())
     }

@@ -4,7 +4,7 @@ use std::{io, process::Stdio};
 
 use clap::Args;
 
-use super::{Outcome, cluster::Reading, could_not_run, run::stopped};
+use super::{Outcome, cluster::Reading, could_not_run, run::stopped, workers};
 use crate::{
     operate::Workers,
     terminal::{self, Colour},
@@ -14,7 +14,7 @@ use crate::{
 /// Show the instances of a cluster in a browser: their graphs as they change, and why each one waits
 ///
 /// Serves a page on this machine only, at a loopback address. It reads the cluster with your own kubeconfig and permissions, and it
-/// writes nothing. Whoever wants to read needs the link that is printed: it ends with a token of this run.
+/// writes nothing. Only the printed link opens it: the link ends with a token of this run.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 stopped, 2 it cannot run.",
@@ -58,9 +58,9 @@ impl Ui {
             Ok(session) => session,
             Err(outcome) => return outcome,
         };
-        let workers = match Workers::new() {
+        let workers = match workers(Workers::new()) {
             Ok(workers) => workers,
-            Err(why) => return could_not_run(&format!("this program cannot find itself: {why}"), None),
+            Err(outcome) => return outcome,
         };
         let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
             Ok(runtime) => runtime,
